@@ -78,8 +78,8 @@ extension ChatAccess {
 extension LogRange {
     /// Returns the position from which a search continues after a page. For the last page, and for a page whose last
     /// event is at the page's position, this is the page's position. On any other page, the position may be the time of
-    /// another app's event. To hide that time, the position is rounded back to a whole millisecond. It is not rounded
-    /// when the search would then return an event of the page again.
+    /// another app's event. To hide that time, the position is rounded back to a whole millisecond. The position is not
+    /// rounded if the next search would then return an event of the page again.
     fileprivate func end(of page: Page<Event>) -> Timetoken {
         let millisecond = Timetoken.ticksPerSecond / 1000
         let position = page.position

@@ -9,7 +9,8 @@ import Synchronization
 public final class ChatService: Sendable {
     /// The storage: the event log, the directory of records and the queues.
     public let engine: any Engine
-    /// The limits. They may be replaced while the service runs. Caches that were sized at the start keep their size.
+    /// The limits of the service. An operator may replace the limits while the service runs. Caches that were sized at
+    /// the start keep their size.
     public let liveLimits: LiveLimits
     /// The source of the current time.
     public let clock: WallClock

@@ -235,8 +235,8 @@ extension Event {
         return decoded(as: wanted)
     }
 
-    /// The app's payload of a custom event of the older generation. It lacks the member `type` with the value `custom`,
-    /// because this member only marks the event as a custom event.
+    /// The app's payload of a custom event of the older generation. The member `type` with the value `custom` is left
+    /// out, because it only marks the event as a custom event.
     private var olderPayload: [String: any JSONCodable] {
         var payload = CustomEvent(self).payload
         if payload["type"]?.json == "custom" { payload["type"] = nil }

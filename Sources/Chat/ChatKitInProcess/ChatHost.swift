@@ -12,7 +12,7 @@ final class ChatHost: Sendable {
     /// Starts the service and returns when listeners can receive its events. The host owns the engine from now on, even
     /// when this call fails.
     ///
-    /// - Parameter app: the app of the chat. It is created when it does not exist.
+    /// - Parameter app: the app of the chat. The app is created when it does not exist.
     init(_ engine: any Engine, app: AppID, limits: Limits, clock: WallClock) async throws(ChatError) {
         self.engine = engine
         guard let thread = ThreadExecutor(name: "chat-hub") else {

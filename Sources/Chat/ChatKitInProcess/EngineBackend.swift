@@ -12,7 +12,7 @@ public struct EngineBackend: ChatBackend {
     /// Starts a backend that uses an engine. The backend owns the engine from now on, and ``close()`` closes the
     /// engine.
     ///
-    /// - Parameter app: the app of the chat. It is created when it does not exist.
+    /// - Parameter app: the app of the chat. The app is created when it does not exist.
     /// - Throws: `.malformed` for an invalid name; the errors of the engine.
     public init(
         _ engine: any Engine, app: String, user: String, limits: Limits = Limits(), clock: WallClock = .system
@@ -48,7 +48,7 @@ extension Chat {
     /// let chat = try await Chat(engine: SQLiteEngine(path: "chat.db"), app: "default", user: "ana")
     /// ```
     ///
-    /// - Parameter app: the app of the chat. It is created when it does not exist.
+    /// - Parameter app: the app of the chat. The app is created when it does not exist.
     /// - Throws: `.malformed` for an invalid user id; the engine's error when the database cannot be read.
     public convenience init(
         engine: any Engine, app: String = "default", user: String, limits: Limits = Limits()

@@ -48,7 +48,7 @@ struct HubSelection: Sendable {
         return try await chat.selection(selection, heardBy: device.user.name, on: device.id)
     }
 
-    /// Registers the device as connected: its user stays in open channels and receives unread counts.
+    /// Registers the device as connected: the device's user stays in open channels and receives unread counts.
     func deviceCame() async {
         guard let device else { return }
         chat.service.presence.opened(holder, of: device.user)

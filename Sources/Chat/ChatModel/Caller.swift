@@ -124,8 +124,8 @@ extension Caller {
         return channels.covers(pattern)
     }
 
-    /// True when the credential may read the channel: it has access to the channel, or the channel has the name of the
-    /// credential's user.
+    /// True when the credential may read the channel: the credential has access to the channel, or the channel has the
+    /// name of the credential's user.
     public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
 
     private func isOwn(_ channel: String) -> Bool { readsOwnChannel && exactUser == ExactText(channel) }

@@ -26,7 +26,7 @@ public struct Limits: Sendable {
     public var hubTurn: Duration = .milliseconds(2)
 
     // Request bodies.
-    /// The maximum body of a request that emits one event, in bytes. It also applies to other small requests.
+    /// The maximum body of a request that emits one event, in bytes. The limit also applies to other small requests.
     public var emitBodyBytes = 128 * 1024
     /// The maximum body of a request with a batch of events, in bytes.
     public var batchBodyBytes = 1024 * 1024

@@ -133,8 +133,8 @@ extension Duration {
     }
 }
 
-/// The properties of a signed token or ticket that show whether it was revoked. They are checked as long as the
-/// credential is in use.
+/// The properties of a signed token or ticket that show whether it was revoked. The gateway checks these properties as
+/// long as the token or ticket is in use.
 public struct TokenProof: Hashable, Sendable {
     /// The time of issue (`iat`; RFC 7519, section 4.1.6); nil when the token does not contain it.
     public var issued: Timetoken?
@@ -157,7 +157,7 @@ public struct WallClock: Sendable {
     /// Creates a clock that calls a closure for the time, for tests.
     public init(_ read: @escaping @Sendable () -> Timetoken) { self.read = read }
 
-    /// The current time. It may be earlier than a time that was read before.
+    /// The current time. The clock may go backwards, so the time may be earlier than a time that was read before.
     public var now: Timetoken { read() }
 
     /// The clock of the operating system.

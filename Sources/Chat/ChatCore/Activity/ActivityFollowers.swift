@@ -6,8 +6,8 @@ import ChatModel
 /// A stream or poll that has ended still counts as a follower for ``grace``, because its client may return and read
 /// missed events. Between two polls, a polling client is not attached to the hub.
 struct ActivityFollowers {
-    /// The time for which a stream or poll still counts as a follower after it has ended. Both the default lifetime of
-    /// ephemeral events (120 s) and the default duration of a poll of the native API (25 s) are shorter.
+    /// The time for which a stream or poll still counts as a follower after it has ended. The grace is longer than the
+    /// default lifetime of ephemeral events (120 s) and the default duration of a poll of the native API (25 s).
     static let grace: Duration = .seconds(150)
 
     private struct Follower {
@@ -63,8 +63,8 @@ struct ActivityFollowers {
         streams[selection.channels.app]?.remove(follower.number, follower.selection, on: [channel])
     }
 
-    /// Marks the follower with this selection as ended. It still counts as a follower for ``grace``, because its client
-    /// may return.
+    /// Marks the follower with this selection as ended. The ended stream, poll or listener still counts as a follower
+    /// for ``grace``, because its client may return.
     mutating func end(_ selection: Selection, now: ContinuousClock.Instant = .now) {
         guard followers[selection] != nil else { return }
         followers[selection]?.end = now

@@ -158,8 +158,8 @@ extension ChannelActivity {
 
     /// Announces a message.
     ///
-    /// - Returns: true when the message is still there: it was announced, or its readers are unknown because the
-    ///   channel has no record. False when the message is deleted or no longer stored.
+    /// - Returns: true when the message is still there: either the message was announced, or the readers of the message
+    ///   are unknown because the channel has no record. False when the message is deleted or no longer stored.
     private func report(_ message: Event) async throws(ChatError) -> Bool {
         let app = message.channel.app
         let keys = [

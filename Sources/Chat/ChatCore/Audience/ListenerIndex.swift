@@ -22,8 +22,8 @@ struct ListenerIndex {
     private var count = 0
     /// The number of entries added since the last sweep.
     private var fresh = 0
-    /// The memberships of users for whom a selection was requested recently, oldest request first. They stay in memory
-    /// so that a series of polls does not read the store each time.
+    /// The memberships of users for whom a selection was requested recently, oldest request first. The memberships stay
+    /// in memory, so that a series of polls does not read the store each time.
     private var kept: [(userMemberships: UserMemberships, until: Timetoken)] = []
 
     /// True while no stream receives events for a user. The audiences of events are then not examined.

@@ -49,8 +49,8 @@ final class UserMemberships: @unchecked Sendable {
 // MARK: - Change
 
 extension UserMemberships {
-    /// Begins a change of the user's relation to a channel: adds the new relation to the previous relation. Both count
-    /// until ``apply(_:in:)`` completes the change.
+    /// Begins a change of the user's relation to a channel: adds the new relation to the previous relation. Both
+    /// relations count until ``apply(_:in:)`` completes the change.
     func begin(_ step: MembershipTransition, in channel: ExactText, at timetoken: Timetoken) {
         guard isLoaded else { return }
         let before = places[channel] ?? ChannelPosition(access: [], since: timetoken)

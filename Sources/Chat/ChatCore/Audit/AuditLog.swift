@@ -4,9 +4,9 @@ import Synchronization
 
 /// The log of the administrative operations in each app, with the time, the caller and the network address.
 public final class AuditLog: Sendable {
-    /// The maximum rate of rejected operations that are logged. It limits the entries that attackers can cause. There
-    /// is one limit for all callers without a valid credential, and another limit for the callers of each app. So an
-    /// attacker who guesses keys cannot hide the rejected operations of an app's own callers.
+    /// The maximum rate of rejected operations that are logged. The rate limits the number of entries that attackers
+    /// can cause. There is one limit for all callers without a valid credential, and another limit for the callers of
+    /// each app. So an attacker who guesses keys cannot hide the rejected operations of an app's own callers.
     private static let refusals = RatePolicy(1000, in: .seconds(3600))
 
     private let directory: any Directory

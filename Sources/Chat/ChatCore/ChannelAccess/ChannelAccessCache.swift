@@ -100,7 +100,8 @@ extension ChannelAccessCache {
     /// or banned.
     func restrict(_ app: AppID) -> Bool { state.withLock { $0.restricted.contains(app) } }
 
-    /// Returns true when the app needs checks: it has channel records or restrictions, or had some since the start.
+    /// Returns true when the app needs checks: the app has channel records or restrictions, or had some since the
+    /// start.
     func hasRules(_ app: AppID) -> Bool { state.withLock { $0.apps.contains(app) } }
 
     /// Returns the current revision of the directory of records when the app has no channel records and no

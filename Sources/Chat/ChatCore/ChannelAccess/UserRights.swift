@@ -8,7 +8,7 @@ struct ChannelRules: Sendable, Equatable {
     var isFrozen = false
     private var operators: Set<ExactText> = []
 
-    /// Creates the rules of a channel without a record. They restrict nobody.
+    /// Creates the rules of a channel without a record. These rules restrict nobody.
     init() {}
 
     init(_ record: ChannelRecord) {

@@ -87,8 +87,8 @@ extension RecordFilter {
 }
 
 extension Caller {
-    /// A filter for the channels that the caller's patterns cover. It may select a few other channels too. Nil when the
-    /// patterns cover all channels, or when there are more than 64 patterns.
+    /// A filter for the channels that the caller's patterns cover. The filter may select a few other channels too. Nil
+    /// when the patterns cover all channels, or when there are more than 64 patterns.
     fileprivate var reach: RecordFilter? {
         guard !channels.contains(.all), channels.count <= 64 else { return nil }
         let own = readsOwnChannel ? user.map { [NamePattern.exact($0)] } ?? [] : []

@@ -4,10 +4,10 @@ import Signing
 
 /// A request to create a channel.
 public struct NewChannel: Sendable {
-    /// The kind of the channel. It can change later only between `group` and `public`.
+    /// The kind of the channel. The kind can change later only between `group` and `public`.
     public var kind: ChannelKind
-    /// The id of the channel; nil to generate one. It must be nil for a direct channel, whose id is derived from the
-    /// names of its two users.
+    /// The id of the channel; nil to generate one. The id must be nil for a direct channel, because the id of a direct
+    /// channel is derived from the names of its two users.
     public var id: String?
     /// The fields of the record.
     public var edit = ChannelEdit()

@@ -131,6 +131,6 @@ public struct CandidateReport: Sendable {
     public var undecided: Int
     /// The first distinct errors, at most 20.
     public var samples: [Sample]
-    /// The version of the candidate's record. It does not change with the counts.
+    /// The version of the candidate's record. The version does not change when the counts change.
     public var etag: String
 }

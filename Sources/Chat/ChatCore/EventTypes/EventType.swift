@@ -33,8 +33,8 @@ public struct EventType: Sendable {
     public var created: Timetoken
     /// The time at which the type's record last changed. The directory of records sets this and `etag`.
     public var updated: Timetoken
-    /// An opaque version of the type's record for `ETag` and `If-Match`. It changes when the settings change and when a
-    /// version is added.
+    /// An opaque version of the type's record for `ETag` and `If-Match`. The record's version changes when the settings
+    /// change and when a schema version is added.
     public var etag: String
 
     /// True for the gateway's own types.

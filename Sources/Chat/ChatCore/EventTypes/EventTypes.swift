@@ -6,9 +6,9 @@ import Locking
 /// The event types of all apps in memory. The newest schema of each type is compiled, so that an emit is validated
 /// without waiting.
 ///
-/// The records in the directory of records are authoritative; this type follows their changes. A declaration takes
-/// effect on this node before the call returns, and on other nodes within a second. Other modules use the methods of
-/// `ChatAccess` instead.
+/// The records in the directory of records are authoritative; this class follows the changes of the records. A
+/// declaration takes effect on this node before the call returns, and on other nodes within a second. Other modules use
+/// the methods of `ChatAccess` instead.
 public final class EventTypes: Sendable {
     struct Entry {
         var type: EventType
@@ -196,13 +196,13 @@ public struct ValidationBudget: Sendable {
         isOnLoop = false
     }
 
-    /// The budget for validation on the event loop: at most about two milliseconds. It is enough for a small body and
-    /// an ordinary schema.
+    /// The budget for validation on the event loop: at most about two milliseconds. The budget is enough for a small
+    /// body and an ordinary schema.
     static let onLoop = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 0))
 
-    /// The budget for checking the events of one request against candidates, separate from the request's own budget. It
-    /// is enough to find a few reasons of a violation.
+    /// The budget for checking the events of one request against candidates, separate from the request's own budget.
+    /// The budget is enough to find a few reasons of a violation.
     static let beside = ValidationBudget(
         budget: EvaluationBudget(steps: 20_000, bytes: 64 * 1024, patternSteps: 20_000, reportSteps: 1_000))
 

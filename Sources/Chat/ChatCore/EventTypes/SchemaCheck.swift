@@ -7,8 +7,8 @@ import JSONSchema
 struct SchemaCheck: Sendable {
     let limits: Limits
     /// True for a schema that passed this check before. Such a schema is not rejected for its length, because the limit
-    /// may have been lowered since. It gets more time to compile, because the machine may have become slower. Rejecting
-    /// the schema would also reject the events of its type.
+    /// may have been lowered since. Such a schema also gets more time to compile, because the machine may have become
+    /// slower. Rejecting the schema would also reject the events of its type.
     var isOfStored = false
 
     private static let storedMilliseconds = 20_000

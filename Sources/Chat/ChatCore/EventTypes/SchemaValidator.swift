@@ -3,7 +3,7 @@ import JSON
 import JSONSchema
 
 /// Validates the payloads of one type. A validator is created when a type or a version is declared, so that emits do
-/// not wait for it. It is immutable, so threads can share it.
+/// not wait for it. A validator is immutable, so threads can share it.
 final class SchemaValidator: Sendable {
     let reference: SchemaReference
     let mode: EventType.Mode

@@ -78,8 +78,8 @@ struct FilterParser {
         return .like(left, WildcardPattern(pieces: pieces))
     }
 
-    /// Counts a `LIKE` or `CONTAINS` operator. Their number is limited, because each one reads a whole text of every
-    /// event.
+    /// Counts a `LIKE` or `CONTAINS` operator. The number of these operators is limited, because each of them reads a
+    /// whole text of every event.
     private mutating func countSearch() throws(ChatError) {
         searches += 1
         guard searches <= searchLimit else { throw fault("more than \(searchLimit) uses of LIKE and CONTAINS") }
@@ -146,8 +146,8 @@ struct FilterParser {
         return .number(number)
     }
 
-    /// Parses parentheses. They are a group if they contain one expression, and a set if they contain several
-    /// expressions or a single literal.
+    /// Parses parentheses. Parentheses with several expressions or with a single literal are a set. Parentheses with
+    /// one other expression are a group.
     private mutating func list() throws(ChatError) -> FilterNode {
         let opened = offset
         try advance()

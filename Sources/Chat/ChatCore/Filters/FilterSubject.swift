@@ -1,8 +1,8 @@
 public import ChatModel
 public import JSON
 
-/// One event or record on which filters are evaluated. It caches the values that the filters read, and counts the steps
-/// that the evaluations take.
+/// One event or record on which filters are evaluated. The subject caches the values that the filters read, and counts
+/// the steps that the evaluations take.
 ///
 /// The payload and the metadata are parsed at most once, and only when an expression uses them. A long text is
 /// extracted, parsed as a number and prepared for searches only once, for any number of filters. A subject is not safe
@@ -69,7 +69,7 @@ public final class FilterSubject {
 
     func begin(within steps: Int) { self.steps = steps }
 
-    /// True when the current evaluation has used more than its steps. Its result is then ignored.
+    /// True when the current evaluation has used more steps than it may. The result of the evaluation is then ignored.
     var isExhausted: Bool { steps < 0 }
 
     /// Subtracts the cost of an operation from the remaining steps, before the operation runs. Returns false when the

@@ -13,7 +13,7 @@ enum FilterValue: Sendable {
     case set([FilterValue])
     /// A JSON array.
     case array(JSONValue)
-    /// A JSON object. It cannot be compared with anything.
+    /// A JSON object. An object cannot be compared with any value.
     case object
 
     init(_ text: String?) { self = text.map { .string($0) } ?? .undefined }

@@ -147,8 +147,8 @@ extension FilterNode.Order {
 
 extension FilterNumber {
     /// The number with its low-order bits removed, which rounds it towards zero. Rounding preserves the order of
-    /// numbers. There are 256 rounded values between a number and twice that number. This limits the number of bounds
-    /// that an event is compared with.
+    /// numbers. There are 256 rounded values between a number and twice that number. Rounding thus limits the number of
+    /// bounds that an event is compared with.
     var coarse: Double { Double(bitPattern: double.bitPattern & ~((1 << 44) - 1)) }
 }
 

@@ -1,9 +1,9 @@
 /// The pattern on the right side of `LIKE`: texts with wildcards between them. A wildcard stands for any number of
 /// characters. Case is ignored.
 ///
-/// The matching finds the leftmost occurrence of each text, one after the other. It never goes back, because a wildcard
-/// may stand for any length. So each byte of the text and of the pattern is read about once. With backtracking, an
-/// expression such as `*a*a*a*a*b` could stall every event.
+/// The matching finds the leftmost occurrence of each text, one after the other. The matching never goes back in the
+/// text, because a wildcard may stand for any length. So each byte of the text and of the pattern is read about once.
+/// With backtracking, an expression such as `*a*a*a*a*b` could stall every event.
 struct WildcardPattern: Sendable {
     private let first: [UInt8]
     private let middle: [SubstringSearch]

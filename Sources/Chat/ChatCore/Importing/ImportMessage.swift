@@ -47,8 +47,8 @@ public struct ImportMessage: Sendable {
 public struct ImportResult: Sendable {
     /// False when the message or record existed before.
     public var isNew: Bool
-    /// The timetoken of the imported message; nil for a record. It differs from the original timetoken when another
-    /// event already has the original timetoken.
+    /// The timetoken of the imported message; nil for a record. The new timetoken differs from the original timetoken
+    /// when another event already has the original timetoken.
     public var place: Timetoken?
     /// The number of actions that were added to the message.
     public var attached = 0
@@ -59,8 +59,8 @@ public struct ImportResult: Sendable {
     }
 }
 
-/// Imports messages into the past of the event log (`EventDraft.past`). They are in the history, but are not announced
-/// to streams or webhooks.
+/// Imports messages into the past of the event log (`EventDraft.past`). Imported messages are in the history, but are
+/// not announced to streams or webhooks.
 extension ChatAccess {
     /// The built-in types that imported messages may have, besides the app's own types: messages, mentions of users,
     /// and the events that PubNub clients store among messages. All other built-in events are consequences of record

@@ -41,7 +41,7 @@ public enum IncludedObject: String, CaseIterable, Sendable {
 public struct IncludePolicy: Hashable, Sendable {
     /// The kind of reader, which determines the content of the objects.
     enum Reader: Hashable, Sendable {
-        /// A program of the app. It sees all fields of users, and all channels that its patterns cover.
+        /// A program of the app. The program sees all fields of users, and all channels that its patterns cover.
         case app
         /// Any of several users who may receive events of the same channels. Such a reader sees only the public fields
         /// of users.

@@ -2,7 +2,7 @@ public import ChatModel
 import JSON
 public import Signing
 
-/// A stored credential of an app. It never contains the text of the key.
+/// A stored credential of an app. The value never contains the text of the key.
 public struct APIKey: Sendable {
     /// The evidence with which a caller proves that it has the key.
     public enum TokenEvidence: Sendable {

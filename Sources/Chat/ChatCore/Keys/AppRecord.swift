@@ -15,7 +15,8 @@ public struct AppRecord: Sendable {
     /// The secret that signs user tokens and PubNub access tokens. The app's own programs also sign with this secret,
     /// so the API must be able to return it. The vault encrypts the stored secret.
     public var secretKey: String
-    /// The secret before the last rotation. It stays valid beside the current secret until the given time.
+    /// The secret before the last rotation. The previous secret stays valid beside the current secret until the time
+    /// `until`.
     public var previousSecret: (key: String, until: Timetoken)?
     /// True for the gateway's first app. The admins of that app are the operators of the gateway.
     public var isFirst: Bool
@@ -65,8 +66,8 @@ extension AppRecord {
         return [(secretKey, nil)] + (previous.map { [($0.key, $0.until)] } ?? [])
     }
 
-    /// Returns a fingerprint of a secret: the first 16 hex digits of its SHA-256 digest. It distinguishes secrets
-    /// without revealing them.
+    /// Returns a fingerprint of a secret: the first 16 hex digits of its SHA-256 digest. The fingerprint distinguishes
+    /// secrets without revealing them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
     var recordKey: RecordKey { RecordKey(.app, id.name, in: .gateway) }

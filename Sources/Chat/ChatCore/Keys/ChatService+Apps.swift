@@ -51,8 +51,8 @@ extension AppChange.Retention {
 }
 
 extension ChatService {
-    /// A function that returns the new rate limits for the current rate limits. It is called again when another request
-    /// changed the app in the meantime.
+    /// A function that returns the new rate limits for the current rate limits. The function is called again when
+    /// another request changed the app in the meantime.
     public typealias RatesEdit = (RatePolicies) throws(ChatError) -> RatePolicies
 
     /// Changes an app in one commit. When this method returns, events older than a new retention are hidden. After a
@@ -102,8 +102,8 @@ extension ChatService {
         return issued
     }
 
-    /// Applies the retentions of the app records to the event log, except for apps without a retention. This completes
-    /// a change that an earlier run of the gateway wrote to the record but not to the log.
+    /// Applies the retentions of the app records to the event log, except for apps without a retention. If an earlier
+    /// run of the gateway wrote a new retention to the record but not to the event log, this call completes the change.
     func applyRetentions() async throws(ChatError) {
         for app in keyring.apps where app.retention != nil {
             try await engine.log.setRetention(app.retention, of: app.id)

@@ -139,7 +139,7 @@ public final class Keyring: Sendable {
     let vault: Vault
     let contents: Lock<Contents>
     static let gatewayKeyBytes = 32
-    /// The gateway's own key. It is random until `load` has read the stored one.
+    /// The gateway's own key. Until `load` has read the stored key, the value is a new random key.
     let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
     private let observers = Lock<[@Sendable (APIKey) -> Void]>([])
     private let appObservers = Lock<[@Sendable (AppID) -> Void]>([])

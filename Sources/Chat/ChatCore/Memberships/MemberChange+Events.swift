@@ -163,7 +163,7 @@ extension MemberChange {
         user(inviter).printReference(to: &writer)
     }
 
-    /// Creates an event on the channel. Its data also contains the channel.
+    /// Creates an event on the channel. The event's data also contains the channel.
     private func draft(
         _ type: String, _ audience: Audience, _ print: (inout JSONWriter) -> Void
     ) -> EventDraft {

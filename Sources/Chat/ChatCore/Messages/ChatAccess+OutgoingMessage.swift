@@ -1,7 +1,7 @@
 public import ChatModel
 import JSON
 
-/// A message with links to other messages or users. It is prepared before the decision that stores the message.
+/// A message with links to other messages or users. The value is prepared before the decision that stores the message.
 private struct LinkedPost: Sendable {
     let draft: EventDraft
     let links: MessageLinks

@@ -24,9 +24,9 @@ public struct Message: Sendable {
         if let etag { record.etag = etag }
     }
 
-    /// The timetoken of the event. It identifies the message in its channel.
+    /// The timetoken of the event. The timetoken identifies the message in its channel.
     public var timetoken: Timetoken { event.timetoken }
-    /// The version of the message. It changes with every edit, deletion, reaction, action and reply.
+    /// The version of the message. The version changes with every edit, deletion, reaction, action and reply.
     public var etag: String { record.etag }
     /// True when the message is deleted. A message that is only marked as deleted remains in the history.
     public var isDeleted: Bool { record.deletion != nil }
@@ -126,7 +126,7 @@ extension JSONText {
         return root.string ?? root["text"]?.string
     }
 
-    /// Returns the payload with another text. Its other members are unchanged.
+    /// Returns the payload with another text. The other members of the payload are unchanged.
     func saying(_ text: JSONText) -> JSONText {
         if bytes.first == UInt8(ascii: "\"") { return text }
         let others = (rawMembers() ?? []).filter { $0.name != "text" }

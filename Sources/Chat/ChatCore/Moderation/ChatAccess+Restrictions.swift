@@ -5,8 +5,8 @@ extension ChatAccess {
     /// Bans a user from a channel, mutes the user there, or both. Replaces a restriction in force. Repeating the call
     /// has no further effect. A banned user is no longer a member or operator of the channel.
     ///
-    /// The restriction is in force until it is lifted or expires. It does not require that the channel has a record, or
-    /// that the user is a member.
+    /// The restriction is in force until it is lifted or expires. The channel need not have a record, and the user need
+    /// not be a member.
     ///
     /// - Parameters:
     ///   - precondition: the required version of the stored restriction.

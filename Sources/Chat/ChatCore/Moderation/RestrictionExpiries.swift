@@ -9,8 +9,8 @@ import Locking
 final class RestrictionExpiries: Sendable {
     fileprivate struct End: Sendable {
         var moment: Timetoken
-        /// The time at which the restriction began. It distinguishes the restriction from a later one that has replaced
-        /// it.
+        /// The time at which the restriction began. This time distinguishes the restriction from a later restriction
+        /// that has replaced it.
         var since: Timetoken
         /// The key of the restriction's record.
         var key: RecordKey

@@ -1,8 +1,8 @@
 import ChatModel
 import JSON
 
-/// The presence of one user in one scope: a channel and a kind of presence. It exists from the user's arrival to the
-/// user's departure.
+/// The presence of one user in one scope: a channel and a kind of presence. The entry exists from the user's arrival to
+/// the user's departure.
 final class PresenceEntry {
     let presenceKey: PresenceKey
     var state: JSONText?
@@ -45,8 +45,8 @@ struct UserPresence {
 /// The presence entries of all users in one presence scope (a channel and a kind of presence).
 struct PresenceGroup {
     private var entries = PresenceIndex<ExactText>()
-    /// The sorted names of the users; nil after a change. They are sorted only when a page is requested, so that many
-    /// joins and leaves need no sorting.
+    /// The sorted names of the users; nil after a change. The names are sorted only when a page is requested, so that
+    /// many joins and leaves need no sorting.
     private var names: [ExactText]?
 
     var count: Int { entries.count }

@@ -188,7 +188,7 @@ extension MessageRecord.Edit {
 }
 
 extension [MessageActionRecord] {
-    /// The actions without duplicates. They must be sorted by timetoken.
+    /// The actions without duplicates. The actions must be sorted by timetoken.
     fileprivate var withoutRepeats: [MessageActionRecord] {
         var actions: [MessageActionRecord] = []
         for action in self where actions.last != action { actions.append(action) }

@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 
 extension UnreadCounts {
-    /// Starts notifications of a user's unread counts. They stop after the same number of `unwatch` calls.
+    /// Starts notifications of a user's unread counts. The notifications stop after the same number of `unwatch` calls.
     func watch(_ user: UserID) {
         holders[user, default: Holder()].watchers += 1
         untold.insert(user)

@@ -74,9 +74,9 @@ public struct RecordFields: Sendable {
     let updated: String
     /// The members that readers see but that cannot be used to sort.
     let others: [String]
-    /// The fields of a membership's user or channel, such as `user.name`. They can only be used to sort.
+    /// The fields of a membership's user or channel, such as `user.name`. These fields can only be used to sort.
     let ends: [Field]
-    /// The override of a field; nil for none. It applies to filters; sorting uses the stored value.
+    /// The override of a field; nil for none. The override applies to filters; sorting uses the stored value.
     var override: Override?
 
     /// Creates the fields of a list.

@@ -3,8 +3,8 @@ import JSON
 import Locking
 import Synchronization
 
-/// The stored responses of requests with an `Idempotency-Key`. They are stored for as long as repeated requests are
-/// recognized.
+/// The stored responses of requests with an `Idempotency-Key`. A response is stored for as long as repeated requests
+/// are recognized.
 ///
 /// A record of the key (``PendingAnswer``) is stored first: in the commit of the request's first change, or before the
 /// request is executed (``write(_:)``). The response is stored in a later commit. If a repeated request arrives between

@@ -5,8 +5,8 @@ import Signing
 /// Encrypts all stored secrets with the first key of the vault: secrets that are stored in plain text, and secrets
 /// encrypted with an older key. After one start with both keys, the older key can be removed from the settings.
 ///
-/// It runs before any other code reads the records. So it also detects a missing key, which would otherwise make an app
-/// or a webhook disappear without an error.
+/// The re-encryption runs before any other code reads the records. So a missing key is detected. Otherwise, an app or a
+/// webhook whose secret cannot be decrypted would disappear without an error.
 struct SecretReencryption {
     let directory: any Directory
     let vault: Vault

@@ -72,8 +72,8 @@ public struct ResumePosition: Sendable, Equatable {
         case retention
         /// The gateway was restored from a backup, and events that were newer than the backup are lost.
         case restore
-        /// The requested position is in the future: it belongs to another gateway, or to this gateway before a restore
-        /// from a backup.
+        /// The requested position is in the future: the position belongs to another gateway, or to this gateway before
+        /// a restore from a backup.
         case future
         /// The id that the reader sent is not a timetoken.
         case unknown
@@ -96,8 +96,8 @@ public struct ResumePosition: Sendable, Equatable {
 
 extension ChatAccess {
     /// Returns a reader of the events of a selection above `after` and up to `upTo`. Unless ``showsDeletedTexts`` is
-    /// true, the texts of messages marked as deleted are removed from the events. They are removed even if the caller
-    /// may undo the deletion, because readers share the pages.
+    /// true, the texts of messages marked as deleted are removed from the events. The texts are removed even if the
+    /// caller may undo the deletion, because readers share the pages.
     ///
     /// - Parameter audienceSnapshot: the snapshot for the selection's viewer, taken while the hub's position was
     ///   `upTo`; nil for a selection without a viewer. Without a snapshot, a selection with a viewer matches no event.

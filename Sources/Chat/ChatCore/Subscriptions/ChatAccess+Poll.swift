@@ -49,8 +49,8 @@ public struct PollBatch: Sendable {
 
 extension ChatAccess {
     /// Returns the first selected events above `after` and up to `upTo`, in the order of the event log and at most one
-    /// page. Also returns `reached`, the position up to which the log was read. It is `upTo` when the whole range was
-    /// read and no event was found.
+    /// page. Also returns `reached`, the position up to which the log was read. `reached` is `upTo` when the whole
+    /// range was read and no event was found.
     ///
     /// Stops when the deadline has passed or the task is cancelled, but reads at least one page. Without the deadline,
     /// a filter with few matches could take minutes in a long history.

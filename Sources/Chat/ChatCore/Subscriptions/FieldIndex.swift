@@ -13,7 +13,7 @@ struct NumberSet: Sendable {
 
     /// Adds a number.
     ///
-    /// - Parameter number: the number to add. It must not be a member yet.
+    /// - Parameter number: the number to add. The number must not be a member yet.
     mutating func insert(_ number: UInt32) {
         if first == Self.none { first = number } else { others.insert(number) }
     }

@@ -111,9 +111,9 @@ extension Hub {
         }
     }
 
-    /// Returns the position up to which all events of an app were distributed to the feeds. It is the timetoken of one
-    /// of the app's own events, so clients of the app may see it. For an app without an event since the hub's start, it
-    /// is the position at which the hub started.
+    /// Returns the position up to which all events of an app were distributed to the feeds. The position is the
+    /// timetoken of one of the app's own events, so clients of the app may see the position. For an app without an
+    /// event since the hub's start, it is the position at which the hub started.
     public func position(of app: AppID) -> Timetoken { positions[app] ?? start }
 
     /// The number of feeds, which is the number of different selections. Streams with equal selections share a feed.
@@ -169,8 +169,8 @@ extension Hub {
 
     /// Distributes events in one iteration.
     ///
-    /// - Returns: the index after the last distributed event. It is the start index when some filters of the first
-    ///   event must still be evaluated.
+    /// - Returns: the index after the last distributed event. The result is the start index when some filters of the
+    ///   first event must still be evaluated.
     private func distribute(_ events: ArraySlice<Event>, of commit: Commit) -> Int {
         let seen = position
         var end = events.endIndex

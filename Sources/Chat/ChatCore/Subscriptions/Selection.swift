@@ -104,7 +104,7 @@ public struct Selection: Sendable {
     }
 
     /// Returns true when any user with access to the channel may receive the event. This method does not check the
-    /// access to a channel that the selection names, because that was checked before.
+    /// access to a channel that the selection names, because that access was checked before.
     private func isOpen(_ event: Event) -> Bool {
         if channels.names.contains(ExactText(event.channel.name)) { return !event.audience.isPersonal }
         return event.audience.isOpen && event.kind != .presence

@@ -42,7 +42,8 @@ extension ChatAccess {
         }.record
     }
 
-    /// Deletes the record of a user. Memberships and events are not deleted; they contain only the user's id.
+    /// Deletes the record of a user. The user's memberships and events are not deleted. They contain only the user's
+    /// id, not the record.
     ///
     /// - Parameter revokesTokens: true to revoke all tokens of the user, if there is a record. Requires a key for all
     ///   channels.

@@ -17,7 +17,8 @@ public struct UserEdit: Sendable {
     public var status = FieldEdit<String>.keep
     /// A JSON object, defined by the app: at most `Limits.recordValueBytes` bytes.
     public var custom = FieldEdit<JSONText>.keep
-    /// Texts by key, together at most `Limits.recordValueBytes` bytes of JSON. They replace all previous texts.
+    /// Texts by key, together at most `Limits.recordValueBytes` bytes of JSON. The given texts replace all previous
+    /// texts.
     public var metadata = FieldEdit<[String: String]>.keep
     /// True to accept all invitations automatically: an invitation then makes the user a member immediately.
     public var autoAcceptsInvites = FieldEdit<Bool>.keep

@@ -147,7 +147,7 @@ public struct ChannelFields: Sendable {
     public var coverURL: String?
     /// A label for grouping channels.
     public var customType: String?
-    /// A type that the app defines, as free text. It is not the kind of the channel.
+    /// A type that the app defines, as free text. The type is not the kind of the channel.
     public var type: String?
     /// The app's own data, any JSON value.
     public var data: AnyJSON?

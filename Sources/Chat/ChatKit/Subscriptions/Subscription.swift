@@ -35,7 +35,7 @@ public final class Subscription: EventEmitter, AsyncSequence {
     let chat: Chat
     private let queue: DispatchQueue?
     private let state: Lock<State>
-    /// The closures of the sets and listeners that also receive the events. They are not retained.
+    /// The closures of the sets and listeners that also receive the events. The sets and listeners are not retained.
     private let followers = Lock<[Follower]>([])
     private let patterns: [(text: String, pattern: NamePattern)]
 

@@ -22,7 +22,7 @@ public final class MessageDraftImpl: Sendable {
 
     /// The channel to which the message is sent. For a draft of a reply, this is the channel of the parent message.
     public let channel: ChannelImpl
-    /// True when each change of the text shows the chat's user as typing. It has no effect for a reply.
+    /// True when each change of the text shows the chat's user as typing. The property has no effect for a reply.
     public let isTypingIndicatorTriggered: Bool
     /// The set of users from which the draft takes its suggestions.
     public let userSuggestionSource: UserSuggestionSource

@@ -9,7 +9,8 @@ extension PubNub {
     ///
     /// - Parameters:
     ///   - channels: the names of at most 500 channels.
-    ///   - includeActions: true adds the actions of the messages. This takes one request for each message.
+    ///   - includeActions: true adds the actions of the messages. Reading the actions takes one request for each
+    ///     message.
     ///   - includeMeta: true adds the metadata.
     ///   - includeUUID: true adds the sender.
     ///   - includeMessageType: has no effect. Every message has its type.

@@ -128,7 +128,7 @@ public final class EventListener: EventListenerInterface {
     }
 }
 
-/// The listeners of a subscription, a set or a client. This object retains them.
+/// The listeners of a subscription, a set or a client. This object retains the listeners.
 final class AddedListeners: Sendable {
     private let listeners = Lock<[EventListener]>([])
 

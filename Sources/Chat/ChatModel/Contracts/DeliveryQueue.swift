@@ -2,8 +2,8 @@ public import JSON
 
 /// The durable queue of deliveries to webhooks and pull subscriptions. A delivery sends one event to one subscriber.
 public protocol DeliveryQueue: Sendable {
-    /// Stores deliveries, and moves the named cursor (a stored position in the event log) from `from` to `to`. Both
-    /// happen in one commit, so a crash neither loses nor duplicates a delivery.
+    /// Stores deliveries, and moves the named cursor (a stored position in the event log) from `from` to `to`. One
+    /// commit stores the deliveries and the cursor, so a crash neither loses nor duplicates a delivery.
     ///
     /// - Returns: the number of deliveries stored as dead, by subscriber. A new delivery is dead, with the reason
     ///   ``DeadReason/heldTooMany``, when its subscriber already has the maximum number of waiting deliveries.
@@ -45,16 +45,16 @@ public protocol DeliveryQueue: Sendable {
 
     /// Records the outcomes of attempts in one commit, and ends their leases.
     ///
-    /// A retry time beyond ``DeliveryOutcome/longestRetry`` is moved to that limit. It is not an error, because
-    /// rejecting the outcomes would lose the records of all these attempts, and their deliveries would be sent again.
+    /// A retry time beyond ``DeliveryOutcome/longestRetry`` is moved to that limit, and no error is thrown. An error
+    /// would lose the records of all given attempts, and the deliveries of these attempts would be sent again.
     ///
     /// - Returns: one value per attempt: true when its outcome was recorded; false when its lease was lost, and nothing
     ///   changed.
     /// - Throws: the store's error. After an error, nothing is recorded, and the leases stay valid.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
-    /// Stores request bodies durably before they are sent, so that every later attempt sends the same bytes. This holds
-    /// even if the outcome of the first attempt is never recorded.
+    /// Stores request bodies durably before they are sent, so that every later attempt sends the same bytes. Later
+    /// attempts send the same bytes even if the outcome of the first attempt is never recorded.
     ///
     /// - Returns: the body to send for each delivery: the given body, or another body that was stored since the lease
     ///   began. Nil when the event is no longer in the event log, or the delivery is no longer in the queue.
@@ -96,8 +96,8 @@ public protocol DeliveryQueue: Sendable {
     /// One delivery with its attempt log; nil when `app` has no such delivery.
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])?
 
-    /// Makes the selected deliveries due now, including deliveries that wait for a retry. Their ids stay the same.
-    /// Deliveries that are being attempted do not change.
+    /// Makes the selected deliveries due now, including deliveries that wait for a retry. The ids of the deliveries
+    /// stay the same. Deliveries that are being attempted do not change.
     ///
     /// - Returns: the number of selected deliveries that become due. With `isDryRun`, they are only counted.
     func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int

@@ -206,8 +206,8 @@ public struct Decision<Value: Sendable>: Sendable {
     /// The durable events to remove from the event log, each with its channel. The request bodies stored for their
     /// deliveries are removed too. Events that no longer exist are ignored.
     public var removals: [(channel: ChannelID, timetoken: Timetoken)] = []
-    /// The durable events that must exist. If one of them does not exist, the decision fails with `.notFound`. This
-    /// prevents storing data about a message that is deleted at the same moment.
+    /// The durable events that must exist. If one of them does not exist, the decision fails with `.notFound`. So no
+    /// data is stored about a message that is deleted at the same moment.
     public var requires: [(channel: ChannelID, timetoken: Timetoken)] = []
     /// The idempotency key of the request, committed with the events. A repeat of the request finds these events with
     /// `EventLog.earlier`. If the key was used before, the decision fails with `.conflict`.
@@ -357,8 +357,8 @@ public struct RecordQuery: Sendable {
     }
 }
 
-/// A condition on a record's body. It is small enough for every storage engine to translate into its query language. A
-/// field is a path of member names joined by dots.
+/// A condition on a record's body. The language of conditions is small, so that every storage engine can translate a
+/// condition into its own query language. A field is a path of member names joined by dots.
 ///
 /// The fields `@id` and `@updated` are the record's id and the time of its last change. A field that begins with
 /// `user:` or `channel:` is read from the record of the user or channel that the body's member `user` or `channel`

@@ -9,7 +9,7 @@ public protocol Engine: Sendable {
     var directory: any Directory { get }
     /// The deliveries to webhooks and pull subscriptions.
     var deliveries: any DeliveryQueue { get }
-    /// The state of the engine. It is `ready` only when an append would be durable.
+    /// The state of the engine. The state is `ready` only when an append would be durable.
     func health() async -> EngineHealth
     /// Statistics about the store. Collecting them may take seconds, so do not call this method often.
     func statistics() async throws(ChatError) -> EngineStatistics

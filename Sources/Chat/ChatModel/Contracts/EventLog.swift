@@ -66,8 +66,8 @@ public protocol EventLog: Sendable {
     /// The event at a timetoken, durable or ephemeral; nil when `app` does not have it, or no longer has it.
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event?
 
-    /// Deletes the durable events of a channel strictly between the bounds. They disappear from reads immediately and
-    /// permanently. Returns the number of events.
+    /// Deletes the durable events of a channel strictly between the bounds. The deleted events disappear from reads
+    /// immediately and permanently. Returns the number of events.
     func delete(after: Timetoken, before: Timetoken, in channel: ChannelID) async throws(ChatError) -> Int
 
     /// Sets the time for which an app's durable events stay readable; nil: forever. Older events are hidden immediately

@@ -12,8 +12,8 @@ public import JSON
 /// No entry survives a restart of the whole installation. Counts are exact for one node. Between nodes they may be 2 s
 /// old.
 ///
-/// This is a protocol, as the other contracts are, so that a storage engine for several nodes can implement it. One
-/// node uses `MemoryPresenceStore` in `ChatCore`. `EngineConformance` tests any implementation.
+/// A gateway with one node uses `MemoryPresenceStore` in `ChatCore`. A storage engine for several nodes can implement
+/// this protocol itself. `EngineConformance` tests any implementation.
 public protocol PresenceStore: Sendable {
     /// Adds presence keys that a connection holds until `disconnect` or `release`. Keys that the connection already
     /// holds do not change. An empty list only registers the connection. From then on, the user's keys of the kind
@@ -86,7 +86,7 @@ public protocol PresenceStore: Sendable {
     func isTaken(_ presenceKey: PresenceKey) -> Bool
 }
 
-/// A change of a presence entry: it began or ended, or its state changed.
+/// A change of a presence entry: the entry began or ended, or the state of the user changed.
 public struct PresenceChange: Sendable, Equatable {
     /// The kind of a presence change.
     public enum PresenceTransition: Sendable {

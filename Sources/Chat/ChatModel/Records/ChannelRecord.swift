@@ -1,6 +1,6 @@
 public import JSON
 
-/// The kind of a channel. It decides who may be in the channel and who receives its events.
+/// The kind of a channel. The kind decides which users may be in the channel and which users receive its events.
 public enum ChannelKind: String, Sendable, CaseIterable {
     /// A channel of two users. Each pair of users has at most one.
     case direct
@@ -30,7 +30,7 @@ public struct ChannelRecord: Sendable, Equatable {
     public var customType: String?
     /// The address of a picture.
     public var coverURL: String?
-    /// A type that the app defines, as free text. It is not the kind of the channel.
+    /// A type that the app defines, as free text. The type is not the kind of the channel.
     public var type: String?
     /// A status that the app defines, as free text.
     public var status: String?
@@ -47,7 +47,7 @@ public struct ChannelRecord: Sendable, Equatable {
     /// True for a distinct channel: a request to create a distinct channel with the same users returns this channel.
     /// Becomes false when the set of members changes.
     public var isDistinct = false
-    /// A key made of the first members' names; nil for a channel that was never distinct. It does not change when
+    /// A key made of the first members' names; nil for a channel that was never distinct. The key does not change when
     /// ``isDistinct`` becomes false. Never shown to clients.
     public var distinctKey: String?
     /// The timetoken of the pinned message; zero when no message is pinned.
@@ -140,7 +140,7 @@ public struct ChannelRecord: Sendable, Equatable {
 
     /// Prints the channel as the REST API and events show it (`$defs/channel` of the catalogue).
     ///
-    /// - Parameter counts: the numbers of members. They are not printed for a channel without members.
+    /// - Parameter counts: the numbers of members. The numbers are not printed for a channel without members.
     public func show(_ counts: MemberCounts, to writer: inout JSONWriter) {
         writer.record(id: id, created: created, etag: etag, updated: updated) { writer in
             printMembers(to: &writer)

@@ -94,8 +94,8 @@ public struct UserRecord: Sendable, Equatable {
         writer.record(id: id, created: created, etag: etag, updated: updated) { printMembers(fields, to: &$0) }
     }
 
-    /// Prints an object that identifies a user in events of other objects (`$defs/user` of the catalogue). It has only
-    /// members that every reader may see and that have a value.
+    /// Prints an object that identifies a user in events of other objects (`$defs/user` of the catalogue). The object
+    /// has only members that every reader may see and that have a value.
     public func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
         printReferenceMembers(to: &writer)

@@ -4,8 +4,8 @@ import GatewayClient
 import JSON
 import Locking
 
-/// Reads the events that a listener has missed. They are read over a separate, short stream up to a position from which
-/// the listener's shared stream continues.
+/// Reads the events that a listener has missed. The events are read over a separate, short stream, up to the position
+/// from which the listener's shared stream continues.
 ///
 /// No message of the separate stream tells the client that all missed events have been sent. The client therefore
 /// requests the position that the gateway has reached in the stream (`PATCH /v1/streams/{id}`). Once this position is

@@ -33,8 +33,8 @@ struct StreamKey: Hashable, Sendable {
         /// The listeners name no channel. The stream follows the events for the device's user or, without a device,
         /// everything that the credential may read.
         case everything
-        /// The stream follows channel groups and channels. Its selection cannot be changed, because that would remove
-        /// the groups.
+        /// The stream follows channel groups and channels. The stream's selection cannot be changed, because a change
+        /// would remove the groups.
         case groups([String], channels: [String])
     }
 

@@ -14,7 +14,7 @@ final class GatewayConnection: Sendable {
     let retry: RetryPolicy
     private let credential: Credential
     private let client: Client
-    /// The HTTP client for streams. It has separate connections, so that requests do not wait for streams.
+    /// The HTTP client for streams. This client has separate connections, so that requests do not wait for streams.
     private let streams: Client
     private let clock: WallClock
     private let sleep = RetryDelays()

@@ -1,4 +1,5 @@
-/// Schema definitions that several built-in schemas use. They are copied into each schema that uses them.
+/// Schema definitions that several built-in schemas use. Each of these schemas contains a copy of the definitions that
+/// it uses.
 enum SharedTerms {
     /// Returns the `$defs` keyword with the terms to which `keywords` refers, directly or through other terms; empty
     /// when there are no such terms.
