@@ -65,8 +65,8 @@ final class SchemaValidator: Sendable {
 
     /// Returns the verdict on a value; nil when there is no schema.
     ///
-    /// - Parameter bytes: the length of the payload in bytes, which determines its step budget. It is not the length of
-    ///   the request body.
+    /// - Parameter bytes: the length of the payload in bytes, which determines the payload's step budget. Do not pass
+    ///   the length of the request body.
     private func verdict(on value: JSONValue, _ bytes: Int, _ work: inout ValidationBudget) -> Verdict? {
         guard let schema else { return nil }
         return ScratchPool.shared.verdict(on: value, bytes: bytes, by: schema, within: &work.budget)

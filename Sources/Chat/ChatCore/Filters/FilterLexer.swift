@@ -83,7 +83,8 @@ struct FilterLexer {
         return text(from: start)
     }
 
-    /// Returns the length in bytes of `e`, `e+` or `e-`, if it comes next and digits follow; otherwise nil.
+    /// Returns the length in bytes of `e`, `e+` or `e-`, if one of these texts comes next and digits follow; otherwise
+    /// nil.
     private func exponentLength() -> Int? {
         guard at < bytes.count, bytes[at] | 0x20 == UInt8(ascii: "e") else { return nil }
         let isSigned =

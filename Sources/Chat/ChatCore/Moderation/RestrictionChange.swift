@@ -214,7 +214,7 @@ extension ChatService {
     }
 }
 
-/// A request to restrict a user in a channel. It replaces a previous restriction.
+/// A request to restrict a user in a channel. The new restriction replaces a previous restriction.
 public struct RestrictionRequest: Sendable, Equatable {
     /// True to ban the user: the user may not write or receive events, and is no longer a member.
     public var isBan: Bool

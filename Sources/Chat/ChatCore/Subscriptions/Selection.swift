@@ -93,8 +93,8 @@ public struct Selection: Sendable {
         return channels.find(event) && admitsBesideChannel(subject)
     }
 
-    /// Returns true when the event matches the selection apart from its channel. For callers that found the selection
-    /// by the event's channel.
+    /// Returns true when the event matches the selection. Does not check the event's channel, because the caller has
+    /// found the selection by this channel.
     public func admitsBesideChannel(_ subject: FilterSubject) -> Bool {
         guard let event = subject.event, event.audience != .webhooks, isWire || event.audience != .wire,
             types.match(event.type), !event.isNamedOnly || namesActivity

@@ -12,8 +12,8 @@ public protocol EventLog: Sendable {
     ///
     /// The event log does not check names and sizes. `ChatAccess` must have done so.
     /// - Parameter revision: the directory revision at which the drafts' users were authorized. In the same step, the
-    ///   event log checks whether any record of ``EventDraft/rightsKeys`` has changed since. When nil, nothing is
-    ///   checked.
+    ///   event log checks whether any record of ``EventDraft/rightsKeys`` has changed after this revision. When
+    ///   `revision` is nil, nothing is checked.
     /// - Throws: `.overloaded` when too many requests wait, `.unavailable` when the store cannot be reached in time,
     ///   and `.stale` when a checked record has changed; then nothing was stored, and a retry may succeed.
     ///   `.outcomeUnknown` when the store failed during the commit. `.storageFull` when the disk is full. `.conflict`

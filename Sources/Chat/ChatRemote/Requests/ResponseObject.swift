@@ -83,7 +83,7 @@ struct ResponseObject: Sendable {
 }
 
 extension ChatError {
-    /// The error for a response that lacks expected members, because the server is a newer gateway or no gateway.
+    /// The error for a response that lacks expected members, because the server is a newer gateway or is not a gateway.
     static let foreignAnswer = ChatError(
         .unavailable,
         "the gateway's response lacks a member that this library needs; the versions of the library and the gateway may not match"

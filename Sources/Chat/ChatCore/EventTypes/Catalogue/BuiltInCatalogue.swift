@@ -1,7 +1,7 @@
 import ChatModel
 
-/// The built-in event types: all types of events that the gateway itself emits. The adjacent files define them by
-/// subject.
+/// The built-in event types: all types of events that the gateway itself emits. Each adjacent file defines the types of
+/// one subject.
 ///
 /// The objects in `data` have the same members as in the REST API. Times are RFC 3339 texts.
 public enum BuiltInCatalogue {
