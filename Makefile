@@ -34,27 +34,27 @@ test: dependencies
 clients: build
 	@scripts/client-tests $(BINARY)
 
-## Kills the gateway during ingest again and again: nothing acknowledged may be lost, no subscriber may miss anything.
-## The choices come from a seed that is printed: make crash PARLEY_CRASH_SEED=…
+## Kills the gateway repeatedly while it stores events. No acknowledged event may be lost, and no subscriber may miss one.
+## The random choices come from a seed that is printed: make crash PARLEY_CRASH_SEED=…
 crash: export PARLEY_CRASH_ROUNDS ?= 20
 crash: build
 	@scripts/client-tests $(BINARY) -s -k survive_kills
 
-## A hundred thousand events for twenty webhooks, eight of them sick, and a gateway that is killed ten times meanwhile.
+## Delivers 100,000 events to twenty webhooks, eight of which fail, while the gateway is killed ten times.
 chaos: export PARLEY_CHAOS_EVENTS ?= 100000
 chaos: export PARLEY_CHAOS_KILLS ?= 10
 chaos: export PARLEY_CHAOS_TURNS ?= 4
 chaos: build
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
 
-## Random inputs for the JSON Schema room, with the address sanitizer, and random requests for every route.
+## Random inputs for the module JSONSchema, with the address sanitizer, and random requests for every route.
 fuzz: export PARLEY_FUZZ_SECONDS ?= 150
 fuzz: build
 	@scripts/fuzz 300
 	@scripts/client-tests $(BINARY) -s -k test_fuzz
 
-## Requests made from openapi.yaml, right and wrong ones, and the answers compared with it: PARLEY_SCHEMATHESIS_EXAMPLES for each
-## operation.
+## Valid and invalid requests made from openapi.yaml, whose responses are compared with it: PARLEY_SCHEMATHESIS_EXAMPLES
+## requests for each operation.
 schemathesis: export PARLEY_SCHEMATHESIS_EXAMPLES ?= 50
 schemathesis: build
 	@scripts/schemathesis $(BINARY) $$PARLEY_SCHEMATHESIS_EXAMPLES
@@ -63,7 +63,7 @@ schemathesis: build
 FOLLOWING := NativeAPITests\.(Stream|HeldPoll|GroupStream|DeviceStream|DeviceSession)|ChatCoreTests\.(Hub|Outbox|Roster|CatchUp)
 FOLLOWING := $(FOLLOWING)|PubNubAPITests\.(Subscribe|Presence|ChannelGroup)
 
-## The thread and the address sanitizer over what is concurrent. Each builds everything once more, in a folder of its own.
+## The tests of concurrent code with the thread and the address sanitizer. Each builds everything again, in its own folder.
 sanitize: export TSAN_OPTIONS ?= suppressions=$(CURDIR)/Tests/thread-sanitizer.supp
 sanitize: dependencies
 	@for kind in thread address; do \
@@ -73,7 +73,7 @@ sanitize: dependencies
 		done; \
 	done
 
-## What the continuous build runs.
+## The checks of the continuous build.
 check: lint dependencies
 	@scripts/check-doc-comments
 	$(SWIFT) build --build-tests $(STRICT)
@@ -83,7 +83,7 @@ check: lint dependencies
 	@scripts/check-binary $(BINARY)
 	@$(MAKE) --no-print-directory clients
 
-## What packages are made from: manual, image, chart, dashboard, alerts.
+## Tests the sources of the packages: manual, image, chart, dashboard, alerts.
 packaging: build
 	@scripts/package-tests $(BINARY)
 
@@ -95,11 +95,11 @@ deb: build
 tarball: build
 	@packaging/make-tarball $(BINARY)
 
-## What the packages are made of, as CycloneDX.
+## The software bill of materials of the packages, as CycloneDX.
 sbom: build
 	@packaging/make-sbom $(BINARY)
 
-## Installs the packages into clean roots and lives with them. As root; takes minutes, so not part of `make check`.
+## Installs the packages into clean root directories and tests them. Needs root and minutes; not part of `make check`.
 check-packages: build
 	@packaging/check $(BINARY)
 
