@@ -114,9 +114,10 @@ struct SQLPath {
         self.init(field, from: { $0 })
     }
 
-    /// Creates the expression for a field that is stored in a column or in the body.
+    /// Creates the expression for a field that is stored in a column of the table `record` or in its JSON body.
     ///
-    /// - Parameter source: returns the SQL expression for a column with this name.
+    /// - Parameter source: takes the name of a column, and returns the SQL expression for that column. For a linked user
+    ///   or channel, the expression is a subquery.
     private init(_ field: String, from source: (String) -> String) {
         switch field {
         case "@id":

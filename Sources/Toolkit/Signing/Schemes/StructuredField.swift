@@ -84,8 +84,8 @@ struct StructuredField {
             return Base64.decode(String(decoding: bytes[at..<end], as: UTF8.self))
         }
 
-        /// Parses an inner list of strings. Returns `nil` if a string has parameters, because components with
-        /// parameters are not supported.
+        /// Parses an inner list of strings, the names of the components that a message signature covers. Returns `nil`
+        /// if a name has parameters, which are not supported.
         private mutating func innerList() -> [String]? {
             guard accept("(") else { return nil }
             var names: [String] = []
