@@ -215,12 +215,12 @@ public final class Event: Sendable {
     public var weight: Int { draft.weight }
 }
 
-/// The readers that receive an event. Streams that are opened as a user's device check the whole audience. Stored with
-/// the event, never printed.
+/// The readers that receive an event. Stored with the event, never printed.
 ///
-/// Webhooks apply only the cases ``webhooks`` and ``wire``. Streams and reads of history with an API key also apply
-/// only these two cases. Reads with a user's own credential check the whole audience even without a device: see
-/// `Selection.isOfUser` and `Event.isReadable(by:)`.
+/// The kind of reader determines which cases are checked. A stream that is opened as a user's device checks all cases.
+/// Webhooks, and streams and reads of history with an API key, check only ``webhooks`` and ``wire``. Reads with a user's
+/// own credential and without a device also check the rules for single users: see `Selection.isOfUser` for streams and
+/// `Event.isReadable(by:)` for history.
 public enum Audience: Hashable, Sendable {
     /// Everyone with access to the channel.
     case subscribers

@@ -60,9 +60,10 @@ extension ChatAccess {
         return ImportResult(isNew: try await importMembership(user, channel, edit))
     }
 
-    /// Imports a membership into a channel with a record.
+    /// Imports a membership. The channel must already have a record.
     ///
     /// - Returns: true when the user was neither a member nor invited before.
+    /// - Throws: `.notFound` when the channel has no record; the errors of the store.
     private func importMembership(
         _ user: String, _ channel: String, _ edit: MembershipEdit
     ) async throws(ChatError) -> Bool {

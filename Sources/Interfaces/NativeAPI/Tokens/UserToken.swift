@@ -27,8 +27,8 @@ struct UserToken: Sendable, Equatable {
     /// The end of the token's validity: `exp` and the leeway.
     var end: Timetoken { expires.adding(leeway) }
 
-    /// The scopes that a token may have. Managing an app requires an API key: its effects belong to no user and last
-    /// longer than a token.
+    /// The scopes that a token may have. The other scopes permit changes of an app, which belong to no user and outlast
+    /// the token. Such changes require an API key.
     static let possible: Scopes = [.read, .emit]
 
     /// The tolerated difference between this clock and the clocks of other machines.

@@ -36,7 +36,7 @@ public struct DeliveryScope: Sendable {
     struct Reach: Sendable {
         var channels: [NamePattern]
         var types: [NamePattern]
-        /// True when the credential also covers `$system`.
+        /// True when the credential also covers the channel `$system`, whatever `channels` contains.
         var isAdmin: Bool
 
         init(channels: [NamePattern], types: [NamePattern], isAdmin: Bool) {
