@@ -112,7 +112,7 @@ public struct CandidateReport: Sendable {
         public var fault: ChatError.FieldError
         /// The number of events in which this error was found first.
         public var count: Int
-        /// The id of the first such event.
+        /// The id of the first event that has this error as its first one.
         public var event: String
     }
 

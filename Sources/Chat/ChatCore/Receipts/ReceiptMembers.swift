@@ -6,7 +6,7 @@ import ChatModel
 /// before the new mark are read again; this is sufficient, because marks only move forward. If members joined or left
 /// meanwhile, the decision fails with `.conflict`, and the caller repeats it.
 struct ReceiptMembers: Sendable {
-    /// Members are counted only in a channel with at most this number of members, invited users included.
+    /// The maximum number of members of a channel, invited users included, for which `behind` counts members.
     static let most = 100
     /// The number of attempts of a decision that count members. A further attempt does not count them, so that it
     /// cannot fail because members join or leave.

@@ -140,9 +140,9 @@ extension WebhookRegistry {
         }
     }
 
-    /// Sets the lane until it agrees with the webhook's status. Two simultaneous changes may write their records in one
-    /// order and set the lane in the other order. The status is therefore compared again after the lane was set, so
-    /// that the lane ends with the newest status.
+    /// Sets the subscriber's lane in the delivery queue to the settings in the registry. Then compares them again, and
+    /// repeats this while they differ: two simultaneous changes may write their records in one order and set the lane in
+    /// the other order.
     func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {

@@ -32,9 +32,9 @@ extension Writer {
         return recorded
     }
 
-    /// Stores the request bodies that are about to be sent. A body is stored only if the delivery's stored body still
-    /// equals the body in the lease. Returns, for each delivery, the body that is stored afterwards; nil when there is
-    /// none.
+    /// Stores request bodies before they are sent. A body replaces the delivery's stored body only if that has not
+    /// changed since the lease began (`Lease.body`). Returns, for each delivery, the body that is stored afterwards; nil
+    /// when there is none.
     func keep(
         _ bodies: [(lease: Lease, body: [UInt8])], _ keys: [DeliveryKey?]
     ) throws(SQLiteFailure) -> [[UInt8]?] {
