@@ -1,7 +1,7 @@
 import ChatModel
 
-/// The distributed events that may have changed a user's access to a channel. The channels of the last 256 such events
-/// are stored, so that a caller can find out whether an earlier check of access is still valid.
+/// The distributed events that may have changed a user's access to a channel. The channels of the last 256 recorded
+/// events are stored, so that a caller can find out whether an earlier check of access is still valid.
 struct AudienceChanges {
     /// The number of events whose channels are stored.
     private static let held = 256
@@ -14,8 +14,8 @@ struct AudienceChanges {
         "user.banned", "user.unbanned", "member.left", "channel.created", "channel.updated",
     ]
 
-    /// Returns true when the event may change a user's access. Events of the same types that clients publish are not
-    /// included: they have no audience rule.
+    /// Returns true when the event may change a user's access. Returns false for events of the same types that clients
+    /// publish, because these events have no audience rule.
     static func include(_ event: Event) -> Bool {
         guard case .rule = event.audience else { return false }
         return types.contains(event.type)
@@ -27,8 +27,8 @@ struct AudienceChanges {
         count += 1
     }
 
-    /// Returns true when an event recorded since `earlier` was on one of the channels `wanted`, or when the channels of
-    /// these events are no longer stored.
+    /// Returns true when an event recorded since `earlier` was on one of the channels `wanted`, or when more than 256
+    /// events were recorded since `earlier`, so that not all of their channels are stored.
     ///
     /// - Parameter earlier: a value that ``count`` had at an earlier time.
     func mayAffect(_ wanted: ChannelSet, since earlier: UInt64) -> Bool {

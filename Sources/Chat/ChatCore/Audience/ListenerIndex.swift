@@ -48,8 +48,8 @@ struct ListenerIndex {
 
     func named(_ channel: ChannelID) -> SubscribedChannel? { names[channel]?.channel }
 
-    /// Returns the shared object of a channel, which all streams that select the channel by name use. If there is no
-    /// such object, creates it and applies the recent changes of the channel to it.
+    /// Returns the shared object of a channel, which all streams that select the channel by name use. If the channel
+    /// has no shared object, creates one and applies the recent changes of the channel to it.
     ///
     /// - Parameter isPrivate: true when the store says that the channel's events are for its members only. Used only if
     ///   a new object is created.
@@ -105,8 +105,8 @@ struct ListenerIndex {
         if loads == 0 { recent = [] }
     }
 
-    /// Records a change for the viewers whose memberships are being read from the store. Does nothing when no such read
-    /// is running.
+    /// Records a change for the viewers whose memberships are being read from the store. Does nothing when no
+    /// memberships are being read.
     mutating func record(_ change: MembershipEvent) {
         if loads > 0 { recent.append(change) }
     }

@@ -1,7 +1,7 @@
 import ChatModel
 
 /// One user's relations to all channels, as of the last event that the hub has distributed. The object exists while a
-/// stream receives events for the user, and for up to a minute after the last request for such a stream.
+/// stream receives events for the user, and for up to a minute after a stream for the user was last requested.
 ///
 /// The relations are read from the store once. Afterwards, each distributed event updates them, in the order of the
 /// event log. So every event is checked against the relations at the time of the event.

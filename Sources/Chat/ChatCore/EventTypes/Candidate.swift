@@ -65,7 +65,7 @@ final class Candidate: Sendable {
     /// Checks an appended event against the candidate and counts the result.
     ///
     /// - Parameter work: the validation budget for candidates, separate from the budget of the request that sent the
-    ///   event. When it is exhausted, events are undecided.
+    ///   event. When the budget is exhausted, the event counts as undecided.
     func inspect(_ event: Event, depth: Int, within work: inout ValidationBudget) {
         guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
@@ -99,7 +99,8 @@ final class Candidate: Sendable {
 }
 
 extension ChatError.FieldError {
-    /// Returns true when both errors violate the same keyword of the schema, at any location of the payload.
+    /// Returns true when both errors report a violation of the same keyword of the schema. Their locations in the
+    /// payload may differ.
     fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
@@ -110,7 +111,7 @@ public struct CandidateReport: Sendable {
     public struct Sample: Sendable {
         /// The error and its location in the payload.
         public var fault: ChatError.FieldError
-        /// The number of events in which this error was found first.
+        /// The number of events in which this error was the first error found.
         public var count: Int
         /// The id of the first event that has this error as its first one.
         public var event: String

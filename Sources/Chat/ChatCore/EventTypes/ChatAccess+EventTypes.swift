@@ -14,7 +14,7 @@ extension ChatAccess {
 
     /// Returns one event type.
     ///
-    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when no type has this name.
     public func eventType(_ name: String) throws(ChatError) -> EventType {
         try requireReading(name)
         return try types.type(name, in: app)

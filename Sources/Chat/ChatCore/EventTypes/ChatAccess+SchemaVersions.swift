@@ -6,7 +6,7 @@ extension ChatAccess {
 
     /// Returns the versions of a type's schema, oldest first unless requested otherwise.
     ///
-    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type;
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when no type has this name;
     ///   `.malformed` for an invalid cursor.
     public func versions(
         of name: String, _ list: RecordList
@@ -25,7 +25,8 @@ extension ChatAccess {
     /// Returns one version of a type's schema. The versions of a removed type stay readable, because events refer to
     /// them.
     ///
-    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when the type or the version does not
+    ///   exist.
     public func version(_ number: Int, of name: String) async throws(ChatError) -> SchemaVersion {
         try requireReading(name)
         if let builtIn = BuiltInCatalogue.named(name) {

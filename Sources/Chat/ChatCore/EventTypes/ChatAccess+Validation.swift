@@ -68,8 +68,8 @@ extension ChatAccess {
     ///     version is compiled for this call.
     ///   - left: the remaining validation budget of the request. The call reduces it, because one request may make
     ///     several validations.
-    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when there is no such type or version;
-    ///   `.malformed` for a payload that the validator cannot read.
+    /// - Throws: `.forbidden` when the caller may not read the type; `.notFound` when the type or the version does not
+    ///   exist; `.malformed` for a payload that the validator cannot read.
     public func validate(
         _ data: JSONText, as name: String, version number: Int? = nil, within left: inout ValidationBudget
     ) async throws(ChatError) -> Validation {

@@ -11,7 +11,7 @@ public struct EventType: Sendable {
         case enforce
         /// The event is stored, and a `schema.violated` event informs the operators.
         case warn
-        /// Nothing is checked.
+        /// The `data` of the event is not checked.
         case off
     }
 

@@ -66,8 +66,9 @@ extension EventTypes {
         return try await directory.list(query).items.first.flatMap { SchemaVersion($0) }?.number ?? 0
     }
 
-    /// Returns the change that stores the record of a type, and the type's newest schema version in compiled form. A
-    /// type that is declared again continues with its earlier versions. Must be called in the compile queue.
+    /// Returns the change that stores the record of a type. The change also contains the type's newest schema version
+    /// in compiled form. A type that is declared again continues with its earlier versions. Must be called in the
+    /// compile queue.
     func change(_ type: EventType, from old: EventType?, in app: AppID) async throws(ChatError) -> Change {
         let known = entry(type.name, in: app)?.compiled
         guard known?.number != type.latestVersion else { return change(type, from: old, compiled: known, in: app) }

@@ -74,7 +74,7 @@ public final class EventTypes: Sendable {
 
     /// Returns a declared or built-in type.
     ///
-    /// - Throws: `.notFound` when there is no such type.
+    /// - Throws: `.notFound` when no type has this name.
     func type(_ name: String, in app: AppID) throws(ChatError) -> EventType {
         if let builtIn = BuiltInCatalogue.named(name) { return EventType(builtIn) }
         guard let entry = entry(name, in: app) else { throw Self.unknown }

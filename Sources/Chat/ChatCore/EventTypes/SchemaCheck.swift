@@ -6,9 +6,9 @@ import JSONSchema
 /// counter-examples.
 struct SchemaCheck: Sendable {
     let limits: Limits
-    /// True for a schema that passed this check before. Such a schema is not rejected for its length, because the limit
-    /// may have been lowered since. Such a schema also gets more time to compile, because the machine may have become
-    /// slower. Rejecting the schema would also reject the events of its type.
+    /// True for a stored schema, which passed this check before it was stored. A stored schema is not rejected for its
+    /// length, because the limit may have been lowered since then. A stored schema also gets more time to compile,
+    /// because the machine may have become slower. Rejecting the schema would also reject the events of its type.
     var isOfStored = false
 
     private static let storedMilliseconds = 20_000

@@ -16,8 +16,8 @@ public struct UnusableVersion: Sendable {
 }
 
 extension EventTypes {
-    /// Registers an observer of unusable versions. The observer is called for each such version that is found at the
-    /// start of the gateway or after a declaration on another node.
+    /// Registers an observer of unusable versions. The observer is called for each unusable version that is found at
+    /// the start of the gateway or after a declaration on another node.
     public func observeUnusable(_ body: @escaping @Sendable (UnusableVersion) -> Void) {
         unusableObservers.withLock { $0.append(body) }
     }

@@ -19,8 +19,8 @@ public final class FilterSubject {
     /// - Parameters:
     ///   - wireData: the payload in the form that PubNub clients receive; nil for the event's `wire` text or, without
     ///     one, its `data`.
-    ///   - wireMeta: the metadata in the form that PubNub clients receive (`u`), which differs from the event's
-    ///     metadata for presence events; nil for the event's metadata.
+    ///   - wireMeta: the metadata in the form that PubNub clients receive (the member `u` of PubNub's message
+    ///     envelope), which differs from the event's metadata for presence events; nil for the event's metadata.
     public init(_ event: Event, wireData: JSONText? = nil, wireMeta: JSONText? = nil) {
         self.event = event
         record = nil

@@ -8,9 +8,9 @@ struct KeyUses {
     /// The resolution of the times. A use within this interval after the last recorded use is not recorded.
     private static let grain: Duration = .seconds(60)
 
-    /// The times by app and key. Writing the times of one app reads only that app's entries.
+    /// The times of the last uses, by app and key. Writing the times of one app reads only that app's entries.
     private var times: [AppID: [RecordKey: Timetoken]] = [:]
-    /// The apps with times that are not written yet.
+    /// The apps with times of use that are not written to the store yet.
     private var unwritten: Set<AppID> = []
 
     /// Records a use of a key.
@@ -31,7 +31,7 @@ struct KeyUses {
 
     subscript(key: RecordKey) -> Timetoken? { times[key.app]?[key] }
 
-    /// The times of an app's keys, as a copy.
+    /// A copy of the times at which an app's keys were last used.
     subscript(app: AppID) -> [RecordKey: Timetoken] { times[app] ?? [:] }
 
     /// Merges the stored times of an app's keys. A later time in memory has precedence over the stored time.
@@ -58,7 +58,7 @@ struct KeyUses {
 }
 
 extension Keyring {
-    /// The maximum number of apps whose times are written in one commit.
+    /// The maximum number of apps whose times of use are written in one commit.
     private static let writtenAtOnce = 100
 
     /// The time of the last use of a key, or of a user token that depends on it, to the minute; nil for a key that was
@@ -73,7 +73,8 @@ extension Keyring {
         }
     }
 
-    /// Reads the times that earlier runs have written. Must run after the keys are loaded.
+    /// Reads from the store the times of use that earlier runs of the gateway have written. Must run after the keys are
+    /// loaded.
     func loadUses() async throws(ChatError) {
         let apps = apps.map(\.id)
         for start in stride(from: 0, to: apps.count, by: Self.writtenAtOnce) {
@@ -87,7 +88,8 @@ extension Keyring {
         }
     }
 
-    /// Writes the new times. If the store rejects the write, the next call tries again.
+    /// Writes to the store the times of use that are not written yet. If the store rejects the write, the next call
+    /// tries again.
     func writeUses() async {
         while true {
             let apps = contents.withLock { $0.uses.removeUnwritten(Self.writtenAtOnce) }
@@ -109,7 +111,7 @@ extension Keyring {
         }
     }
 
-    /// The times of an app's keys. Deleted keys are not included.
+    /// Returns the times at which an app's keys were last used, as JSON. Deleted keys are not included.
     private func uses(in app: AppID) -> JSONText {
         let times = contents.withLock { $0.uses[app] }
         return JSONText { writer in

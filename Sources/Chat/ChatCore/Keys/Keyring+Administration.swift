@@ -51,8 +51,9 @@ extension Keyring {
         return key
     }
 
-    /// Returns true when a caller may see its app's PubNub keys and secret. These give access to the whole app and do
-    /// not expire. So the caller's own key must give access to the whole app, and must not expire.
+    /// Returns true when a caller may see its app's PubNub keys and secret. The PubNub keys and the secret give access
+    /// to the whole app and do not expire. So the caller's own key must give access to the whole app, and must not
+    /// expire.
     public func showsSecrets(to caller: Caller) -> Bool { caller.reachesWholeApp && endOfKey(of: caller) == nil }
 
     /// Returns the expiry of the caller's key; nil for a key that does not expire. For a dashboard session, this is the
@@ -84,8 +85,8 @@ extension Keyring {
     /// Changes a key's name and rates.
     ///
     /// - Parameter edit: changes the key. Runs again when another request changed the key in the meantime.
-    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no such key;
-    ///   `.stale` when the version of the key is not `etag`.
+    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no key with
+    ///   this id; `.stale` when the version of the key is not `etag`.
     public func changeKey(
         _ id: String, ifMatch etag: String? = nil, by caller: Caller,
         _ edit: (inout APIKey) throws(ChatError) -> Void
@@ -110,8 +111,8 @@ extension Keyring {
 
     /// Removes a key and closes the connections that it opened.
     ///
-    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no such key;
-    ///   `.conflict` for the caller's own key; `.stale` when the version of the key is not `etag`.
+    /// - Throws: `.forbidden` for a caller without access to the whole app; `.notFound` when the app has no key with
+    ///   this id; `.conflict` for the caller's own key; `.stale` when the version of the key is not `etag`.
     public func removeKey(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try caller.demandWholeApp()
         guard id != caller.credential else {
@@ -170,8 +171,8 @@ extension Keyring {
 
     /// Removes an app and all its keys.
     ///
-    /// - Throws: `.forbidden` when the caller is not an operator of the gateway; `.notFound` when there is no such app;
-    ///   `.conflict` for the first app; `.stale` when the version of the app is not `etag`.
+    /// - Throws: `.forbidden` when the caller is not an operator of the gateway; `.notFound` when the app does not
+    ///   exist; `.conflict` for the first app; `.stale` when the version of the app is not `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
         guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no app has this id") }
@@ -214,7 +215,7 @@ extension Keyring {
     /// Applies `edit` to the stored app. Runs `edit` again when another request changed the app in the meantime, so
     /// that concurrent changes do not overwrite each other.
     ///
-    /// - Throws: `.notFound` when there is no such app; `.stale` when the version of the app is not `etag`.
+    /// - Throws: `.notFound` when the app does not exist; `.stale` when the version of the app is not `etag`.
     func change(
         _ id: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {

@@ -45,7 +45,7 @@ public final class Keyring: Sendable {
             var recordedUntil: Timetoken
         }
 
-        /// Returns the caller of a key, and records the use of the key; nil when there is no such key, or when the key
+        /// Returns the caller of a key, and records the use of the key; nil when no key has this text, or when the key
         /// has expired.
         mutating func caller(of credential: Secret, at now: Timetoken) -> Caller? {
             if let index = callers.index(forKey: credential) {
@@ -156,7 +156,7 @@ public final class Keyring: Sendable {
     /// state of its meter.
     public func replace(limits: Limits) { contents.withLock { $0.setDefaults(limits) } }
 
-    /// Returns the caller of a key; nil when there is no such key, or when the key has expired.
+    /// Returns the caller of a key; nil when no key has this text, or when the key has expired.
     ///
     /// The duration of the lookup reveals nothing about a key: texts are compared in constant time, and a text that is
     /// not in the cache is looked up by its SHA-256 digest.

@@ -16,10 +16,10 @@ extension ChatAccess {
     /// - Parameter isAction: true when the client edits the message by adding a message action. Then `timetoken` may
     ///   also be the timetoken of an event of an app's own type. The edit is then rejected if the same user has already
     ///   made a stored edit with the same text.
-    /// - Throws: `.notFound` when there is no such message; `.forbidden` for a user who is neither the author nor an
+    /// - Throws: `.notFound` when the message does not exist; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.tooLarge` for a payload above the size limit; `.gone` when the message is deleted;
-    ///   `.stale` when the version of the message is not `etag`; `.conflict` when the edit is an action that the
-    ///   message already has.
+    ///   `.stale` when the version of the message is not `etag`; `.conflict` when `isAction` is true and the same user
+    ///   has already made a stored edit with the same text.
     public func edit(
         _ timetoken: Timetoken, in channel: String, to content: MessageContent, by named: String?,
         ifMatch etag: String? = nil, asAction isAction: Bool = false
@@ -65,9 +65,9 @@ extension ChatAccess {
     ///   - deed: the timetoken of the edit or the deletion.
     ///   - isAction: true when the client undoes the change by removing a message action; see
     ///     ``edit(_:in:to:by:ifMatch:asAction:)``.
-    /// - Throws: `.notFound` when the message has no edit or deletion with that timetoken; `.forbidden` for any other
-    ///   user; `.gone` for an edit of a deleted message; `.stale` when another request changed the edits at the same
-    ///   time.
+    /// - Throws: `.notFound` when the message has no edit or deletion with that timetoken; `.forbidden` for a user who
+    ///   neither made the change nor is an operator of the channel; `.gone` for an edit of a deleted message; `.stale`
+    ///   when another request changed the edits at the same time.
     public func undo(
         _ deed: Timetoken, to timetoken: Timetoken, in channel: String, by named: String?,
         asAction isAction: Bool = false
@@ -171,7 +171,8 @@ extension ChatAccess {
 }
 
 extension MessageRecord.Edit {
-    /// Returns true when both edits have the same text and the same user. As actions, they would be equal.
+    /// Returns true when both edits have the same text and the same user. The message actions of these edits would be
+    /// equal.
     fileprivate func repeats(_ other: Self) -> Bool {
         ExactText(text) == ExactText(other.text) && by.map { ExactText($0) } == other.by.map { ExactText($0) }
     }

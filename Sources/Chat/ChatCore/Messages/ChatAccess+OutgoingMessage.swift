@@ -129,8 +129,8 @@ extension ChatAccess {
         return decision
     }
 
-    /// Adds a `user.mentioned` event for each mentioned user with access, on the user's own channel. If everyone is
-    /// mentioned, adds one such event on the message's channel.
+    /// Adds a `user.mentioned` event for each mentioned user with access to the channel, on the user's own channel. If
+    /// the message mentions all users in the channel, adds one `user.mentioned` event on the message's channel.
     private func mention(
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ decision: inout Decision<String?>

@@ -23,8 +23,8 @@ extension ChatAccess {
     ///
     /// - Parameter rule: the id of the automatic moderation that reports the message, 1 to 255 characters long; nil for
     ///   a report by a user.
-    /// - Throws: `.notFound` when there is no such message; `.malformed` for a reason that is not 1 to 1000 bytes long;
-    ///   `.gone` when the message is deleted.
+    /// - Throws: `.notFound` when the message does not exist; `.malformed` for a reason that is not 1 to 1000 bytes
+    ///   long; `.gone` when the message is deleted.
     public func report(
         _ timetoken: Timetoken, in channel: String, for reason: String, rule: String? = nil, by named: String?
     ) async throws(ChatError) -> Event {

@@ -101,7 +101,8 @@ extension Actor {
 }
 
 extension Event {
-    /// The channel and timetoken of the message whose text the event contains; nil when it contains no such text.
+    /// The channel and timetoken of the message whose text the event contains; nil when the event contains no text of a
+    /// message.
     fileprivate var quotedMessage: (channel: String, timetoken: Timetoken)? {
         if isNamedOnly {
             let message = data.rawMember("last_message").flatMap { try? JSONDocument($0) }?.root

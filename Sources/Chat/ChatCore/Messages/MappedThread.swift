@@ -103,7 +103,7 @@ extension ChatAccess {
         return event
     }
 
-    /// Returns true when the message at `timetoken` is a reply in `thread`; false when there is no such message.
+    /// Returns true when the message at `timetoken` is a reply in `thread`; false when the message does not exist.
     ///
     /// - Throws: the errors of the store.
     public func isReply(_ timetoken: Timetoken, in thread: MappedThread) async throws(ChatError) -> Bool {

@@ -46,14 +46,14 @@ extension ChatAccess {
 
     /// Returns the keys of the user records that the event `thread.updated` may contain: the authors of replies.
     ///
-    /// - Parameter user: the author of a new reply; nil when there is none.
+    /// - Parameter user: the author of a new reply; nil when there is no new reply.
     func threadAuthorKeys(_ root: MessageRecord, replying user: String? = nil) -> [RecordKey] {
         (root.thread.authors.map(\.user) + [user].compactMap(\.self)).map { UserRecord.key($0, in: app) }
     }
 }
 
 extension RecordSnapshot {
-    /// Returns the record of a user. If the snapshot has no such record, returns a record with only the id.
+    /// Returns the record of a user. If the snapshot has no record of the user, returns a record with only the id.
     func user(_ id: String, in app: AppID) -> UserRecord {
         self[UserRecord.key(id, in: app)].flatMap { UserRecord($0) } ?? UserRecord(id: id)
     }

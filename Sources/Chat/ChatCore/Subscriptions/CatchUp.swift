@@ -113,11 +113,11 @@ extension ChatAccess {
     ///
     /// The cursors `earliest` and `0` request all available events and never cause a gap. If events after the cursor
     /// were lost, the reader resumes before the oldest remaining event. If the cursor is in the future, the reader
-    /// resumes at the end of the event log. Both cases are reported as gaps.
+    /// resumes at the end of the event log. Lost events and a cursor in the future are reported as gaps.
     ///
     /// - Parameter toleratesUnknown: true when `cursor` is the id of the last event that a stream's client has
-    ///   received. Such an id must be a timetoken. Any other text then resumes at the end of the event log, and is
-    ///   reported as a gap.
+    ///   received. The id must be a timetoken. If `cursor` is any other text, the reader resumes at the end of the
+    ///   event log, and a gap is reported.
     /// - Throws: `.malformed` when `toleratesUnknown` is false and the text has none of the listed forms; the errors of
     ///   the store.
     public func resume(

@@ -31,8 +31,8 @@ public struct PollBatch: Sendable {
     /// Removes events from the end of the batch, until the remaining events and their included objects fit into one
     /// response. At least one event remains.
     ///
-    /// - Parameter included: the included objects of each event; empty when the poll requested none. If it is empty, no
-    ///   event is removed.
+    /// - Parameter included: the included objects of each event; empty when the poll requested none. If `included` is
+    ///   empty, no event is removed.
     public mutating func fit(_ included: inout [RenderedIncludes]) {
         guard !included.isEmpty else { return }
         var bytes = 0

@@ -6,8 +6,8 @@ struct FeedIndex {
     /// The feeds by number; nil for a free number.
     private var feeds: [Feed?] = []
     private var free: [UInt32] = []
-    /// The sender of `channel.activity` events. The index informs it of the feeds that select this type by name; nil
-    /// when no such events are sent.
+    /// The sender of `channel.activity` events. The index informs the sender of the feeds that select the type
+    /// `channel.activity` by name. Nil when `channel.activity` events are not sent.
     var activity: ChannelActivity?
 
     mutating func insert(_ feed: Feed) {

@@ -39,7 +39,7 @@ struct NumberSet: Sendable {
 ///
 /// A filter may have several requirements. A member is listed under the requirement under which the fewest other
 /// members are listed when the member is inserted. For example, when many members are listed under `data.live == true`,
-/// the filter `data.live == true && data.customer == 'c17'` is listed under the customer.
+/// the filter `data.live == true && data.customer == 'c17'` is listed under `data.customer == 'c17'`.
 struct FieldIndex: Sendable {
     /// The number of members (subscribers) that are tested one after the other before the tables are used. For so few
     /// members, a table would cost more than it saves.

@@ -28,8 +28,8 @@ public actor Hub {
     /// missing.
     private var positions: [AppID: Timetoken] = [:]
     private var start: Timetoken = .zero
-    /// True when committed events are distributed to the feeds. Before that, no sink may be attached, because it would
-    /// miss events that are already committed.
+    /// True when committed events are distributed to the feeds. While the value is false, no sink may be attached,
+    /// because the sink would miss events that are already committed.
     public private(set) var isRunning = false
 
     private var feeds: [Selection: Feed] = [:]
@@ -95,8 +95,8 @@ extension Hub {
     /// it has reached `target`.
     ///
     /// A position of the event log may be ahead of the hub for a moment: the sender of an event receives the event's
-    /// timetoken before the hub has distributed the event. A reader that reads stored events up to such a position must
-    /// wait before it attaches its sink. Otherwise, the reader would receive the event twice.
+    /// timetoken before the hub has distributed the event. A reader that reads stored events up to the timetoken of
+    /// that event must wait before it attaches its sink. Otherwise, the reader would receive the event twice.
     public func reach(_ target: Timetoken) async -> Bool {
         guard isRunning, position < target else { return isRunning }
         return await waiters.wait(for: target)

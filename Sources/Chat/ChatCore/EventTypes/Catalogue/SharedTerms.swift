@@ -2,7 +2,7 @@
 /// it uses.
 enum SharedTerms {
     /// Returns the `$defs` keyword with the terms to which `keywords` refers, directly or through other terms; empty
-    /// when there are no such terms.
+    /// when `keywords` refers to no term.
     static func definitions(for keywords: String) -> [String] {
         var needed: [String] = []
         var text = keywords
