@@ -11,7 +11,8 @@ extension ChatAccess {
     ///     event log permanently.
     ///   - isAction: true when the client deletes the message by adding a message action. Then `timetoken` may also be
     ///     the timetoken of an event of an app's own type.
-    /// - Returns: true when the call deleted the message; false when the message was already deleted in this way.
+    /// - Returns: true when the call deleted the message; false when the message was already removed permanently, or
+    ///   when `isHard` is false and the message was already marked as deleted.
     /// - Throws: `.notFound` when the message does not exist; `.forbidden` for a user who is neither the author nor an
     ///   operator of the channel; `.stale` when the version of the message is not `etag`.
     @discardableResult

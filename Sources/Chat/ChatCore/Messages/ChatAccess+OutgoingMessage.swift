@@ -129,8 +129,10 @@ extension ChatAccess {
         return decision
     }
 
-    /// Adds a `user.mentioned` event for each mentioned user with access to the channel, on the user's own channel. If
-    /// the message mentions all users in the channel, adds one `user.mentioned` event on the message's channel.
+    /// Adds a `user.mentioned` event on the own channel of each mentioned user who is a member of the channel, or who
+    /// is inside the channel if the channel is open. If the channel has no record, every mentioned user who is not
+    /// banned gets the event. If the message mentions all users in the channel, adds one `user.mentioned` event on the
+    /// message's channel.
     private func mention(
         _ post: LinkedPost, _ draft: EventDraft, _ record: inout MessageRecord, in channel: ChannelRecord?,
         _ snapshot: RecordSnapshot, _ decision: inout Decision<String?>

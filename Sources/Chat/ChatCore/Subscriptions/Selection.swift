@@ -153,8 +153,8 @@ extension Selection {
         return caller.types.coversAll(types) && channelPatterns.allSatisfy { caller.reaches(channels: $0) }
     }
 
-    /// Returns the requested patterns, after the check that the caller's patterns cover them. For an empty request,
-    /// returns all of the caller's patterns; empty if they include `*`.
+    /// Returns the requested patterns, after the check that the caller's patterns cover them. If no pattern is
+    /// requested, returns all of the caller's patterns, or an empty list if the caller's patterns include `*`.
     ///
     /// - Parameter what: the kind of the patterns, for the error message.
     /// - Throws: `.forbidden` for a pattern that the caller's patterns do not cover, and for a caller without patterns.
