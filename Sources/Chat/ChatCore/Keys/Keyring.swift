@@ -21,7 +21,8 @@ public final class Keyring: Sendable {
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
-        /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring changes.
+        /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring
+        /// changes.
         private var callers: [Secret: CachedCaller] = [:]
         var uses = KeyUses()
 

@@ -4,8 +4,8 @@ import Locking
 /// Distributes committed events to subscribers, in the order of the event log. Each event is matched once per feed; a
 /// feed is all subscribers with the same selection.
 ///
-/// The hub is an actor that runs on a given executor. In the gateway, this is the loop of the HTTP server. Code that already
-/// runs on that loop enters the actor with `assumeIsolated`.
+/// The hub is an actor that runs on a given executor. In the gateway, this is the loop of the HTTP server. Code that
+/// already runs on that loop enters the actor with `assumeIsolated`.
 public actor Hub {
     /// The limits of one iteration: a step in which the hub distributes events without suspending. A commit may contain
     /// thousands of events, and all other work on the executor waits during an iteration. The buffered output of
