@@ -63,7 +63,7 @@ extension ChatAccess {
 
     /// Returns true when the caller's user may read an event, or when the caller acts for no user.
     ///
-    /// - Parameter known: a cache of the results by channel.
+    /// - Parameter known: the channels that were already checked, each with true when the user may receive its events.
     private func reads(_ event: Event, _ known: inout [ExactText: Bool]) async throws(ChatError) -> Bool {
         guard let user = caller.user else { return true }
         guard event.isReadable(by: user) else { return false }

@@ -236,8 +236,8 @@ public enum Audience: Hashable, Sendable {
     case rule(AudienceRule, subjects: [String] = [])
 }
 
-/// A named set of devices, evaluated when the event is committed. For a change of membership, it is the union of the
-/// sets before and after the change.
+/// A named set of devices, evaluated when the event is committed. For an event about a changed membership, it contains
+/// the devices that match before the change and the devices that match after the change.
 ///
 /// The *subjects* of an event are the users that it is about: users who joined, were banned or are mentioned
 /// (``Audience/rule(_:subjects:)``). The *origin device* is the device that made the request.

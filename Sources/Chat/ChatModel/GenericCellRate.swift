@@ -18,7 +18,7 @@ public struct GenericCellRate: Hashable, Sendable {
     public enum Decision: Equatable, Sendable {
         /// Enough units are available. The caller consumes them by storing `fullAt` as the new state.
         case consumed(fullAt: UInt64)
-        /// Too few units are available. Enough units are available after this number of nanoseconds.
+        /// Too few units are available. Enough units are available after the associated number of nanoseconds.
         case wait(UInt64)
     }
 

@@ -64,7 +64,7 @@ public final class RateMeters: Sendable {
     public let events: RateMeter?
     /// The name of the policies in response headers and errors: `key` or `app`.
     public let name: String
-    /// The meters to check after these; nil for none.
+    /// The meters to check after ``requests`` and ``events``; nil for none.
     public let next: RateMeters?
 
     /// Creates meters. Nil when `policies` contains no limit and `next` is nil.

@@ -55,7 +55,8 @@ public final class AuditLog: Sendable {
         }
     }
 
-    /// Writes an entry in a commit of its own. The operation is already finished, so a failure is only counted.
+    /// Writes an entry in a commit of its own. The operation is already finished, so an entry that cannot be written is
+    /// only counted in ``lostEntries``.
     public func write(
         _ operation: AuditOperation, in app: AppID, resource: String? = nil, refusal: String? = nil
     ) async {

@@ -6,8 +6,8 @@ import Locking
 ///
 /// An app without channel records and restrictions needs no checks, and costs one lookup of its name. For other apps,
 /// an entry is read on first use, even when no record exists. When a record changes, its entry is *forgotten* before an
-/// event of that change is visible. If an entry is forgotten while a value is being read, the value may be older than
-/// the change. The reader then uses the value, but does not cache it.
+/// event of that change is visible. If an entry is forgotten while its value is being read from the directory, the
+/// value may be older than the change. The reader then uses the value, but does not cache it.
 ///
 /// Every result includes a revision of the directory of records. When the event log commits an event, it checks whether
 /// the records that determined the result have changed since that revision.

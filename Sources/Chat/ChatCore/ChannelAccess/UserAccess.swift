@@ -4,7 +4,7 @@ import ChatModel
 ///
 /// For a request, the relations are derived from the user's records (``UserRights/access(at:)``). For streams, the hub
 /// derives the relations from the records once, and then updates them with each event that reports a change
-/// (``after(_:)``). During a change, the set may contain both the old and the new relation.
+/// (``after(_:)``). During a change, a value of this type may contain both the old and the new relation.
 struct UserAccess: OptionSet, Sendable {
     let rawValue: UInt8
 

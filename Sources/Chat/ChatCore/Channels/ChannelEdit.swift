@@ -34,8 +34,8 @@ public struct ChannelEdit: Sendable {
     }
 
     /// Replaces all fields of the record that an edit can contain. A field with the value `keep` is cleared. The fields
-    /// `data` and `custom` are cleared only then, because a `change` edit of these fields needs the old value: if the
-    /// new JSON equals the old JSON, the edit keeps the old bytes.
+    /// `data` and `custom` are not cleared before a `change` edit, because this edit needs the old value: if the new
+    /// JSON equals the old JSON, the edit keeps the old bytes.
     func replace(in channel: inout ChannelRecord) {
         channel.name = nil
         channel.description = nil

@@ -1,8 +1,7 @@
 import ChatModel
 
-/// Removes the records of messages that no longer exist. A message may be deleted permanently, be deleted by range, or
-/// expire; none of these removes all records of the message. Nobody can read such records, so a slow scan removes them
-/// later.
+/// Removes the records of messages that no longer exist. When a message is deleted permanently, is deleted by range, or
+/// expires, some records of the message may remain. Nobody can read these records, so a slow scan removes them later.
 extension ChatService {
     /// Scans the message records of all apps repeatedly, until cancelled. Reads one page per second, and waits one hour
     /// between two scans.

@@ -42,7 +42,7 @@ extension ChatAccess {
     }
 
     /// Returns the group without private channels that the caller's user may not see. A user's credential must not
-    /// learn the names of such channels, neither here nor in the list of channels.
+    /// learn the names of these private channels, neither here nor in the list of channels.
     private func known(_ group: GroupRecord) async throws(ChatError) -> GroupRecord {
         var group = group
         group.channels = try await known(group.channels)

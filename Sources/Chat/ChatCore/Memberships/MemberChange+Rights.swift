@@ -47,7 +47,7 @@ extension MemberChange {
             slug: "not_of_pair")
     }
 
-    /// Requires an operator of the channel if an edit changes the role of a user.
+    /// Requires that the actor is an operator of the channel if an edit changes the role of a user.
     ///
     /// - Throws: `.forbidden` with the slug `not_operator`.
     func requireRole(_ role: MemberRole?, of user: String) throws(ChatError) {

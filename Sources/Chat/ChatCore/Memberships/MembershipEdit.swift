@@ -204,8 +204,8 @@ extension ChatAccess {
 }
 
 extension MemberChange {
-    /// Ends a membership. If the actor is the user, this declines an invitation or leaves the channel; otherwise, it
-    /// removes the user. Does nothing without a membership.
+    /// Ends a membership. If the actor is the user, the user declines an invitation or leaves the channel; otherwise,
+    /// the actor removes the user. Does nothing when the user has no membership.
     fileprivate mutating func end(_ user: String, reason: String? = nil) {
         guard let membership = membership(of: user) else { return }
         let isOwn = actor.user.map { ExactText($0) == ExactText(user) } ?? false

@@ -4,8 +4,8 @@ extension ChatAccess {
     /// Returns the restriction in force for a user in a channel.
     ///
     /// - Throws: `.notFound` with the slug `no_restriction` when no restriction is in force; `.forbidden` with the slug
-    ///   `not_operator` when a user's credential requests another user's restriction, unless its user is an operator of
-    ///   the channel.
+    ///   `not_operator` when the credential of a user who is not an operator of the channel requests another user's
+    ///   restriction.
     public func restriction(of user: String, in channel: String) async throws(ChatError) -> RestrictionRecord {
         try await requireVisibleRestrictions(of: user, in: channel)
         let record = try await directory.read(RestrictionRecord.key(user, channel, in: app))
@@ -33,8 +33,8 @@ extension ChatAccess {
 
     /// Returns one page of the restrictions in force in a channel, ordered by user.
     ///
-    /// - Throws: `.forbidden` without the scope `read`, when the caller's patterns do not cover the channel, and for a
-    ///   user's credential, unless the user is an operator of the channel; `.malformed` for a bad name or query.
+    /// - Throws: `.forbidden` without the scope `read`, when the caller's patterns do not cover the channel, and for
+    ///   the credential of a user who is not an operator of the channel; `.malformed` for a bad name or query.
     public func restrictions(in channel: String, _ list: RecordList) async throws(ChatError) -> Page<RestrictionRecord>
     {
         try await requireVisibleRestrictions(in: channel)

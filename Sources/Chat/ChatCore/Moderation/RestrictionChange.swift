@@ -1,7 +1,8 @@
 public import ChatModel
 import JSON
 
-/// A change of one user's restriction that is being prepared in a decision, with its effects on the channel's members.
+/// A change of one user's restriction that is being prepared in a decision. A ban also removes the user from the
+/// channel's members.
 ///
 /// The channel may be without a record. Such a channel has no members, and all its subscribers receive the events.
 struct RestrictionChange {

@@ -8,8 +8,8 @@ import ChatModel
 struct ReceiptMembers: Sendable {
     /// The maximum number of members of a channel, invited users included, for which `behind` counts members.
     static let most = 100
-    /// The number of attempts of a decision that count members. A further attempt does not count them, so that it
-    /// cannot fail because members join or leave.
+    /// The number of attempts of a decision in which members are counted. In a later attempt, members are not counted,
+    /// so that the attempt cannot fail because members join or leave.
     static let attempts = 3
 
     private let channel: ChannelID

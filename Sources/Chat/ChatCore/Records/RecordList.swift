@@ -184,7 +184,7 @@ public struct RecordFields: Sendable {
 }
 
 extension RecordFields.Override {
-    /// Returns true when the fixed text satisfies the comparison with a value.
+    /// Returns true when the fixed text of this override satisfies the comparison with a value.
     fileprivate func holds(_ comparison: RecordFilter.Comparison, _ value: RecordFilter.Value) -> Bool {
         guard case .string(let other) = value else { return comparison == .notEqual }
         return switch comparison {

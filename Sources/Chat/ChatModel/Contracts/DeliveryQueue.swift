@@ -53,8 +53,8 @@ public protocol DeliveryQueue: Sendable {
     /// - Throws: the store's error. After an error, nothing is recorded, and the leases stay valid.
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool]
 
-    /// Stores request bodies durably before they are sent, so that every later attempt sends the same bytes. Later
-    /// attempts send the same bytes even if the outcome of the first attempt is never recorded.
+    /// Stores request bodies durably before they are sent, so that every later attempt sends the same bytes, even if
+    /// the outcome of the first attempt is never recorded.
     ///
     /// - Returns: the body to send for each delivery: the given body, or another body that was stored since the lease
     ///   began. Nil when the event is no longer in the event log, or the delivery is no longer in the queue.

@@ -4,7 +4,7 @@ public import JSON
 /// id.
 ///
 /// The record is stored in the commit that deletes the channel. While it exists, memberships and restrictions that are
-/// not newer than the deletion count as removed. This rule also applies when a new channel has the same name.
+/// not newer than the deletion count as removed. They count as removed even when a new channel has the same name.
 public struct CascadeDeletionRecord: Sendable, Equatable {
     /// The name of the deleted channel.
     public var channel: String

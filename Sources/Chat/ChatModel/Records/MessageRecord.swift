@@ -112,8 +112,8 @@ public struct MessageRecord: Sendable, Equatable {
 
     /// Adds an event that contains a copy of the message's text to ``copies``.
     ///
-    /// - Returns: the oldest copy when there are too many; nil otherwise. The caller must remove the returned event
-    ///   from the event log.
+    /// - Returns: the timetoken of the oldest copy when there are more than ``copiesMost`` copies; nil otherwise. The
+    ///   caller must remove the event with this timetoken from the event log.
     public mutating func recordCopy(at timetoken: Timetoken) -> Timetoken? {
         copies.append(timetoken)
         return copies.count > Self.copiesMost ? copies.removeFirst() : nil

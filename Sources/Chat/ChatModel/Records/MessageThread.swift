@@ -10,7 +10,8 @@ public struct MessageThread: Sendable, Equatable {
         public var replies: Int
     }
 
-    /// The maximum number of authors. When a new author exceeds it, the author with the fewest replies is dropped.
+    /// The maximum number of authors. When a new author exceeds this maximum, the author with the fewest replies is
+    /// dropped.
     public static let authorsMost = 20
 
     /// The number of replies.
