@@ -1,8 +1,8 @@
 import ChatModel
 
 extension MemberChange {
-    /// Invites a user, makes the user a member, or edits the membership. ``MembershipEdit/entry`` determines which of
-    /// these is done.
+    /// Invites a user, makes the user a joined member, or only edits the membership. ``MembershipEdit/entry`` and the
+    /// user's membership before the change determine which of the three happens.
     ///
     /// - Throws: `.forbidden` with the slug `banned` for a banned user who is not a member.
     mutating func set(_ user: String, _ edit: MembershipEdit) throws(ChatError) {

@@ -4,8 +4,8 @@ import JSON
 /// Converts changes of the presence store to events, in the order of the store.
 ///
 /// Used by a single task. Events that the event log rejects stay in memory for the next attempt, up to a maximum
-/// number. Above this number, the oldest events are dropped. Losing such an event is acceptable, because clients can
-/// always query the store.
+/// number. Above this number, the oldest events are dropped. Losing a presence event is acceptable, because clients can
+/// always query the presence store.
 struct PresenceEvents {
     /// The maximum number of events in one append to the event log.
     private static let batch = 500

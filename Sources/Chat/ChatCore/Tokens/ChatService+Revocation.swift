@@ -20,8 +20,9 @@ extension ChatService {
         return issued.map { $0 < moment } ?? true
     }
 
-    /// Returns the time of issue for a new token of the user: the current second, or the first whole second that no
-    /// revocation covers. The claim `iat` has a resolution of one second.
+    /// Returns the time of issue for a new token of the user: the current whole second. If a token issued at that
+    /// second would be revoked, returns the first whole second at or after the user's time of revocation. The claim
+    /// `iat` has a resolution of one second.
     public func nextIssue(for user: UserID) -> Timetoken {
         let now = clock.now
         let second = Timetoken.ticksPerSecond
