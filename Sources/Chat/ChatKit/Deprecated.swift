@@ -100,10 +100,10 @@ extension Chat {
     /// - A ``Mention`` is published as a custom event of the type `mention`. ``User/onMentioned(_:)`` of the user whose
     ///   id is `channelId` also receives it.
     /// - A ``Report`` reports the message. ``Typing`` starts or stops typing. A ``ReadReceipt`` moves the read mark. An
-    ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts its user.
+    ///   ``Invite`` invites the user whose id is `channelId`. A ``Restriction`` restricts the user whom it names.
     /// - If `mergePayloadWith` has members, a ``Report``, ``Typing``, ``ReadReceipt``, ``Invite`` or ``Restriction``
-    ///   does not have the effect above. The content is published as an event in the form of PubNub's Chat SDKs, and
-    ///   only listeners for this content receive the event.
+    ///   has none of these effects. It is only published, as an event in the form of PubNub's Chat SDKs, and only
+    ///   listeners for this content receive the event.
     ///
     /// - Parameter mergePayloadWith: additional members of the payload; nil for none.
     /// - Returns: the timetoken of a published event; zero for other contents.

@@ -104,7 +104,8 @@ extension EngineBackend {
         return Page(items: states, hasMore: page.hasMore, position: page.position, cursor: page.cursor)
     }
 
-    /// Converts a message through its JSON form, so that both backends read messages in the same way.
+    /// Converts a message through its JSON form, so that this backend and the backend for a gateway read messages in
+    /// the same way.
     private func state(of message: ChatCore.Message) throws(ChatError) -> MessageState {
         guard let state = MessageState(JSONText(capacity: 512) { message.print(to: &$0) }) else {
             throw ChatError(.notFound, "no message has this timetoken")

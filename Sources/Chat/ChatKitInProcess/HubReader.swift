@@ -142,7 +142,7 @@ actor HubReader {
         return nil
     }
 
-    /// Returns the events with the included objects, read now.
+    /// Reads the objects to include with the events, and returns the events with these objects.
     private func withObjects(_ events: [Event]) async throws(ChatError) -> [LiveEvent] {
         let objects = wanted.include
         guard !objects.isEmpty, !events.isEmpty else { return events.map { LiveEvent($0) } }

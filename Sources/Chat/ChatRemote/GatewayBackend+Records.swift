@@ -163,8 +163,8 @@ extension GatewayBackend {
     private static let changesMost = 5
 
     /// Changes a record. When the change contains ``replaced`` members, the record is read first, so that the patch can
-    /// remove fields that the new value does not have. If another client changes the record in between, both steps are
-    /// repeated.
+    /// remove fields that the new value does not have. If another client changes the record between the read and the
+    /// patch, the read and the patch are repeated.
     ///
     /// - Parameter eTag: the version that the record must have; nil for any version.
     private func change(

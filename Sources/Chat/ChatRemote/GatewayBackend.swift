@@ -87,7 +87,7 @@ extension Chat {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: the gateway's address, as in a browser.
+    ///   - url: the gateway's address, such as `https://chat.example.com`.
     ///   - key: an API key of the app or a token of the user. It determines the app and the permissions. A stream
     ///     ticket is not accepted.
     ///   - retry: the delays and the limit of attempts when listeners reconnect.
@@ -106,7 +106,7 @@ extension Chat {
     /// ```
     ///
     /// - Parameters:
-    ///   - url: the gateway's address, as in a browser.
+    ///   - url: the gateway's address, such as `https://chat.example.com`.
     ///   - user: the id of the user for whom the tokens are issued.
     ///   - retry: the delays and the limit of attempts when listeners reconnect.
     ///   - token: returns a token within 30 seconds. Called at the start, shortly before the current token expires, and

@@ -26,7 +26,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// Returns the text after the last LF as a line, or nil when there is none.
+    /// Returns the text after the last LF as a line, or nil when no text follows the last LF.
     package mutating func last() -> Line? { begun.isEmpty ? nil : take() }
 
     private mutating func keep(_ part: ArraySlice<UInt8>, _ lines: inout [Line]) {

@@ -180,7 +180,8 @@ extension Channel {
 
     /// Sends a small event (64 bytes of JSON by default) that is not stored.
     ///
-    /// - Parameter customMessageType: a label, as in `publish`.
+    /// - Parameter customMessageType: a label of 3 to 50 letters, digits, `-` and `_`, which does not begin with `pn_`
+    ///   or `pn-`; nil for none.
     /// - Throws: `.malformed` for an invalid label, and when the message cannot be encoded; `.tooLarge` when the
     ///   message is too long; `.forbidden` when the user may not write in the channel; the errors common to all calls
     ///   (see ``Chat``).

@@ -123,7 +123,8 @@ extension Restriction: EmittedContent {
     private static let prefix = "PUBNUB_INTERNAL_MODERATION_"
     private static let userPrefix = "PUBNUB_INTERNAL_MODERATION."
 
-    /// The members of the payload. As in PubNub's Chat SDKs, the name in `channelId` has a prefix.
+    /// The members of the payload. As in PubNub's Chat SDKs, the member `channelId` begins with the prefix
+    /// `PUBNUB_INTERNAL_MODERATION_`, before the name of the channel.
     var emittedMembers: [String: any JSONCodable] {
         var members: [String: any JSONCodable] = [
             "channelId": Self.prefix + channelId,

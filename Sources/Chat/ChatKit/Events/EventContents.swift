@@ -6,11 +6,11 @@ public struct Report: EventContent, Equatable {
     public let reason: String
     /// The text of the reported message; nil when it has none.
     public let text: String?
-    /// The timetoken of the reported message; nil when the report names none.
+    /// The timetoken of the reported message; nil when the report names no message.
     public let messageTimetoken: Timetoken?
-    /// The channel of the reported message; nil when the report names none.
+    /// The name of the channel of the reported message; nil when the report names no message.
     public let reportedMessageChannelId: String?
-    /// The id of the author of the reported message; nil when there is none.
+    /// The id of the author of the reported message; nil when the report names no author.
     public let reportedUserId: String?
     /// The id of the rule that created the report; nil when a user reported the message.
     public let autoModerationId: String?

@@ -125,8 +125,8 @@ extension UserStreams {
     }
 
     /// Yields events that only the user receives. For the chat's own user, the sequence connects as a device of the
-    /// user, because a user's token permits no other way. For another user, it reads the channel that has the user's id
-    /// as its name.
+    /// user, because with a user's token only a device receives these events. For another user, it reads the channel
+    /// that has the user's id as its name.
     private func personal<Value: Sendable>(
         of types: [String], _ transform: @escaping @Sendable (Event) -> Value?
     ) -> ChatStream<Value> {

@@ -88,7 +88,8 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Changes the state and reports the results under the lock, so that callbacks receive the states in order.
+    /// Changes the state, and reports the connection states that `body` returns. Both steps are under one lock, so that
+    /// callbacks receive the connection states in order.
     private func change(_ body: (inout State) -> [ConnectionState]) {
         state.withLock { state in
             for update in body(&state) {
@@ -97,7 +98,8 @@ final class ConnectionStates: Sendable {
         }
     }
 
-    /// Returns the states from now on. A slow reader receives only the newest states.
+    /// Returns a sequence of the connection states that are reported after this call. At most the newest 64 of them
+    /// wait for a slow reader.
     func follow() -> AsyncStream<ConnectionState> {
         let (states, continuation) = AsyncStream.makeStream(
             of: ConnectionState.self, bufferingPolicy: .bufferingNewest(64))
@@ -145,7 +147,8 @@ final class ListenerState: Sendable {
 
     func failed(_ error: ChatError) { states.failed(number, error.of(selection)) }
 
-    /// Returns the error for a listener that does not connect within `limit`, with the reason.
+    /// Returns the error that has prevented or interrupted the listener's connection. If there is none, returns an
+    /// error with the message that the connection was not established within `limit`.
     func timeoutError(_ limit: Duration) -> ChatError {
         failure.withLock { $0 }
             ?? ChatError(.unavailable, "the connection was not established within \(limit)", slug: "not_connected").of(

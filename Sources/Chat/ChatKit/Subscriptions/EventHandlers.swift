@@ -104,7 +104,7 @@ public enum SubscriptionChange: Sendable, Equatable {
 ///
 /// For each event, ``onEvent`` and the closure for the kind of the event are called.
 public protocol EventEmitter: AnyObject, Sendable {
-    /// The storage of the closures that the properties below set.
+    /// The storage of this object's closures, such as ``onEvent``.
     var handlers: EventHandlers { get }
 }
 

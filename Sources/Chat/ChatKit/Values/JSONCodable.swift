@@ -28,7 +28,7 @@ extension JSONCodable {
 
     /// Returns the value of ``json``.
     ///
-    /// - Throws: nothing; only a value of an `Encodable` type can fail.
+    /// - Throws: never. The method is declared as throwing because the encoding of an `Encodable` type can fail.
     public func encoded() throws(ChatError) -> AnyJSON { json }
 }
 

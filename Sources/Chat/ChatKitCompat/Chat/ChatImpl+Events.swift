@@ -154,8 +154,8 @@ extension ChatImpl {
     /// - ``EventContent/Custom``, ``EventContent/TextMessageContent`` and ``EventContent/Mention`` are published in the
     ///   channel.
     /// - ``EventContent/Report``, ``EventContent/Typing``, ``EventContent/Receipt`` and ``EventContent/Invite`` make
-    ///   the call that has the same effect, such as ``ChannelImpl/startTyping()``. With additional members, the content
-    ///   is published instead, and no call is made.
+    ///   the call that has the same effect, such as ``ChannelImpl/startTyping()``. If `mergePayloadWith` has
+    ///   members, the content is published instead, and no call is made.
     /// - ``EventContent/Moderation`` is published and restricts nobody. To restrict a user, use
     ///   ``ChannelImpl/setRestrictions(user:ban:mute:reason:)``.
     ///

@@ -24,7 +24,7 @@ public typealias ChatCompletion<Value> = (Result<Value, any Error>) -> Void
 /// when no response came and the operation may have been carried out; `badRequest` when the gateway's address or an id
 /// is not valid; `clientCancelled` after ``destroy()``.
 public final class ChatImpl: Sendable {
-    /// The client of the same user and gateway.
+    /// The client that the chat uses. The client has the same user and gateway as the chat.
     public let pubNub: PubNub
     /// The settings with which the chat was created.
     public let config: ChatConfiguration

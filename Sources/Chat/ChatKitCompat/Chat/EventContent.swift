@@ -25,7 +25,7 @@ public class EventContent: @unchecked Sendable {
         public let reportedMessageTimetoken: Timetoken?
         /// The name of the channel of the reported message; nil when the report names no message.
         public let reportedMessageChannelId: String?
-        /// The id of the author of the reported message; nil when there is none.
+        /// The id of the author of the reported message; nil when the report names no author.
         public let reportedUserId: String?
         /// The id of the rule that created the report; nil when a user reported the message.
         public let autoModerationId: String?

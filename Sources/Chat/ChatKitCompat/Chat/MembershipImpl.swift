@@ -21,8 +21,8 @@ public final class MembershipImpl: Sendable, CustomStringConvertible {
 
     /// The app's own fields; empty for none.
     public var custom: [String: any JSONCodableScalar]? { membership.custom.scalars }
-    /// The status that the app has set, as free text. Without such a status: `pending` for an invitation, otherwise
-    /// nil.
+    /// The status that the app has set, as free text. When the app has set no status, `pending` for an invitation and
+    /// nil for a member who has joined.
     public var status: String? { membership.status ?? (membership.state == .invited ? "pending" : nil) }
     /// A type that the app defines, as free text; nil for none.
     public var type: String? { membership.type }

@@ -94,7 +94,7 @@ extension ThreadChannelImpl {
         }
     }
 
-    /// Returns a reply, or nil when the thread has no such reply.
+    /// Returns the reply with a timetoken, or nil when the thread has no reply with this timetoken.
     ///
     /// - Throws: `forbidden` when the chat's user may not read the channel; the errors common to all calls (see
     ///   ``ChatImpl``).
@@ -104,9 +104,9 @@ extension ThreadChannelImpl {
         return found?.message.parentTimetoken == root ? found : nil
     }
 
-    /// Reads a reply; nil when the thread has no such reply.
+    /// Reads the reply with a timetoken; see ``getMessage(timetoken:)``.
     ///
-    /// - Parameter completion: receives the reply; nil when the thread has no such reply.
+    /// - Parameter completion: receives the reply; nil when the thread has no reply with this timetoken.
     public func getMessage(timetoken: Timetoken, completion: ChatCompletion<MessageImpl?>? = nil) {
         chat.run(completion) { try await self.getMessage(timetoken: timetoken) }
     }

@@ -295,7 +295,7 @@ extension UserImpl {
         chat.listen({ try user.stream.invited() }, { Invite($0) }, callback)
     }
 
-    /// Calls back when the user is muted or banned in any channel, and when such a restriction ends.
+    /// Calls back with each mute and ban of the user in any channel, and with the end of each mute and ban.
     ///
     /// - Returns: the listener. It ends when it is closed or released.
     public func onRestrictionChanged(callback: @escaping (Restriction) -> Void) -> any AutoCloseable {
@@ -340,7 +340,7 @@ public struct UserStream: Sendable {
     public func mentions() -> AsyncStream<Mention> { .following { user.onMentioned(callback: $0) } }
     /// Yields each invitation of the user to a channel.
     public func invites() -> AsyncStream<Invite> { .following { user.onInvited(callback: $0) } }
-    /// Yields a restriction when the user is muted or banned in any channel, and when such a restriction ends.
+    /// Yields each mute and ban of the user in any channel, and the end of each mute and ban.
     public func restrictionChanges() -> AsyncStream<Restriction> {
         .following { user.onRestrictionChanged(callback: $0) }
     }

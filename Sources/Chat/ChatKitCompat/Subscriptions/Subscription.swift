@@ -238,7 +238,7 @@ public final class SubscriptionSet: EventListenerInterface, Hashable {
 
     private var subscriptions: [Subscription] { members.withLock { $0 } }
 
-    /// Adds a subscription. It starts when another subscription of the set is active.
+    /// Adds a subscription. If a subscription of the set is active, the added subscription starts immediately.
     public func add(subscription: Subscription) {
         let isActive = members.withLock { members in
             if !members.contains(subscription) { members.append(subscription) }

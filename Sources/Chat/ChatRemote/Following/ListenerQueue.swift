@@ -31,7 +31,7 @@ final class ListenerQueue: Sendable {
         /// The position in the event log up to which events are skipped; nil while the listener is not admitted to a
         /// stream.
         var floor: Timetoken?
-        /// The position in the event log up to which everything was queued or delivered.
+        /// The position in the event log up to which all events were queued or delivered.
         var position = Timetoken.zero
         /// The greatest timetoken of the dropped events; nil when none was dropped.
         var lost: Timetoken?

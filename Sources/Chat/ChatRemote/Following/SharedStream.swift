@@ -11,7 +11,7 @@ import Locking
 ///
 /// A listener is *admitted* at a position that the gateway returns once the stream includes the listener's selection.
 /// From this position on, the listener receives the stream's events. A listener with an earlier start position reads
-/// the events in between separately (`MissedEvents`).
+/// the events between the start position and the position of its admission separately (`MissedEvents`).
 final class SharedStream: Sendable {
     typealias Number = Int
 
@@ -168,7 +168,8 @@ final class SharedStream: Sendable {
 // MARK: - Reading
 
 extension SharedStream {
-    /// The consecutive failures of the stream, and the data of its last connection.
+    /// The number of consecutive failures of the stream, and the number of consecutive times that the gateway has ended
+    /// the stream because of its credential (`expulsions`). `silence` and `closing` are values of the last connection.
     private struct FailureStreak {
         var failures = 0
         var expulsions = 0
@@ -274,8 +275,8 @@ extension SharedStream {
     }
 
     /// Handles a change of the selection by the gateway. Either the channels of the channel groups have changed, or the
-    /// user may no longer read some channels. In the second case, the listeners of these channels are suspended; the
-    /// gateway rejects them when they are admitted again.
+    /// user may no longer read some channels. The listeners of channels that the user may no longer read are suspended;
+    /// the gateway rejects them when they are admitted again.
     private func changed(_ data: JSONValue) {
         guard let cursor = data.position("cursor"), let channels = data["channels"]?.elements else { return }
         if case .groups = key.scope {

@@ -76,8 +76,8 @@ actor Credential {
         }
     }
 
-    /// Calls the token supplier. Stores the token before returning it to the waiting requests, so that no request asks
-    /// for another token in between.
+    /// Calls the token supplier. Stores the token before returning it to the waiting requests, so that a request that
+    /// begins at this time does not call the token supplier again.
     private func obtain(from tokenSupplier: TokenSupplier, for asked: Pending<String>) async {
         let outcome: Result<String, ChatError>
         do {
