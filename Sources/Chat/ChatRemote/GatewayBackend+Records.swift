@@ -208,7 +208,7 @@ extension GatewayBackend {
         }
     }
 
-    /// Deletes the resource at the path. Does nothing when there is no such resource.
+    /// Deletes the resource at the path. Does nothing when the path has no resource.
     func remove(_ path: RequestPath) async throws(ChatError) {
         do throws(ChatError) {
             _ = try await send(Call("DELETE", path))

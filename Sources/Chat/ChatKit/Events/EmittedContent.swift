@@ -1,7 +1,7 @@
 import ChatModel
 
 /// A content of the library that ``Chat/emitEvent(channelId:payload:mergePayloadWith:)`` can also publish as an event in
-/// the form of PubNub's Chat SDKs. The payload of such an event can have additional members.
+/// the form of PubNub's Chat SDKs. The payload of the event can have additional members.
 protocol EmittedContent: EventContent {
     /// The type of the published event, which is also the member `type` of its payload.
     static var eventType: String { get }

@@ -70,7 +70,7 @@ extension AnyJSON {
         }
     }
 
-    /// The member of an object; nil when the object has no such member, and for any other value.
+    /// The member `name` of an object; nil when the object has no member `name`, and for a value that is not an object.
     public subscript(name: String) -> AnyJSON? {
         if case .object(let members) = self { members[name] } else { nil }
     }

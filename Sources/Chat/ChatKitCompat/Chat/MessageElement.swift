@@ -98,7 +98,7 @@ extension String {
 
 extension Substring {
     /// Removes the text up to and including the first `end` that has no backslash before it. Returns the removed text
-    /// without `end` and the escaping backslashes, or nil when there is no such character.
+    /// without `end` and the escaping backslashes, or nil when every `end` has a backslash before it.
     fileprivate mutating func removeEscaped(until end: Character) -> String? {
         var (found, isEscaped) = ("", false)
         while let character = popFirst() {

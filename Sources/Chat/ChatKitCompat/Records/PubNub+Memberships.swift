@@ -176,7 +176,7 @@ private struct MembershipChange: Sendable {
 }
 
 extension GatewayBackend {
-    /// Applies the change on behalf of the member.
+    /// Sets or ends the membership on behalf of the member. A channel without a record becomes a public channel.
     fileprivate func apply(_ change: MembershipChange) async throws(ChatError) {
         let member = acting(as: change.user)
         guard let fields = change.fields else { return try await member.leave(change.channel) }

@@ -25,10 +25,10 @@ public struct AnyJSON: Sendable, Hashable {
         }
     }
 
-    /// The member of an object with this name; nil when there is no such member.
+    /// The member `key` of an object; nil when the object has no member `key`, and for a value that is not an object.
     public subscript(key: String) -> AnyJSON? { value[key].map { AnyJSON($0) } }
 
-    /// The member of an object with this name, as a plain Swift value; nil when there is no such member.
+    /// The member `key` of an object, as a plain Swift value; nil when the object has no member `key`.
     public subscript(rawValue key: String) -> Any? { value[key]?.plainValue }
 
     /// The value as a plain Swift value: `String`, `Int`, `Double`, `Bool`, `[Any]` or `[String: Any]`. Null is an

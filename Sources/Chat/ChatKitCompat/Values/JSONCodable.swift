@@ -24,7 +24,7 @@ extension JSONCodable {
     /// - Throws: ``PubNubError`` with the reason `jsonDataDecodingFailure` when the value does not have the type's form.
     public func decode<Value: JSONCodable>(_ type: Value.Type) throws -> Value { try codableValue.decode(type) }
 
-    /// The member of an object as a plain Swift value; nil when the object has no member with this name.
+    /// The member `key` of an object, as a plain Swift value; nil when the object has no member `key`.
     public subscript(rawValue key: String) -> Any? { codableValue.value[key]?.plainValue }
 
     /// True for null.

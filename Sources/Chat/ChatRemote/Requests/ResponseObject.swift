@@ -123,7 +123,7 @@ extension GatewayResponse {
     }
 
     /// Returns the numbers in the object that is the value of the member `name`, by their names in the object. Values
-    /// that are not numbers are left out. The result is empty when there is no such object.
+    /// that are not numbers are left out. The result is empty when the value is not an object.
     func counts(_ name: String) -> [String: Int] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.integer.map { (member.name, Int($0)) }
@@ -132,7 +132,7 @@ extension GatewayResponse {
     }
 
     /// Returns the texts in the object that is the value of the member `name`, by their names in the object. Values
-    /// that are not texts are left out. The result is empty when there is no such object.
+    /// that are not texts are left out. The result is empty when the value is not an object.
     func texts(_ name: String) -> [String: String] {
         let members = (self[name]?.members ?? []).compactMap { member in
             member.value.string.map { (member.name, $0) }
