@@ -18,7 +18,7 @@ public struct Mapping: Sendable {
     let needs: Set<PostRoot>
     let node: MappingNode
 
-    /// The result for one body of a post.
+    /// The result of rendering the mapping for one body of a post.
     struct Rendering {
         /// The events or their errors, in the order of the mapping.
         var events: [Result<EventDraft, ChatError>] = []

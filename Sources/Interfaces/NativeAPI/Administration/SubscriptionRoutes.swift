@@ -186,7 +186,8 @@ extension SubscriptionSettings {
         "max_attempts", Parameters.include,
     ]
 
-    /// Applies the members of a request. An absent member keeps its value, and `null` restores the default.
+    /// Changes these settings to the values in a request's body. An absent member keeps its value, and `null` restores
+    /// the default.
     fileprivate mutating func merge(_ fields: Fields, limits: Limits) throws(ChatError) {
         let defaults = SubscriptionSettings()
         if fields.has("types") {

@@ -36,8 +36,8 @@ struct ChannelValueRoutes<Value: Sendable>: Sendable {
     let print: @Sendable (Value, inout JSONWriter) -> Void
     let fetch: @Sendable (ChatAccess, String) async throws -> (values: Values, etag: String)
     let create: @Sendable (ChatAccess, Values, Target) async throws -> Values
-    /// Changes values. The parameters after the values are: the mode, whether to create keys that do not exist, the
-    /// keys to remove, and the target.
+    /// Changes values. The parameters after the values are: whether counters are set, incremented or decremented;
+    /// whether to create keys that do not exist; the keys to remove; and the target.
     let update:
         @Sendable (ChatAccess, Values, CounterMode, Bool, [String], Target) async throws -> (
             values: Values, created: Set<ExactText>

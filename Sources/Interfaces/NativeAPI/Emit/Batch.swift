@@ -53,7 +53,8 @@ extension NativeAPI {
     }
 
     /// Checks whether the events of a batch would be accepted. Adds the location in the body to the error of each
-    /// rejected event. In mode `each`, the locations of a list of faults stay relative to the event.
+    /// rejected event. Does not change errors with a list of faults in mode `each`: the locations of these faults stay
+    /// relative to the event.
     private static func admitted(
         _ read: [ParsedDraft], _ elements: BatchElements, isAtomic: Bool, _ chat: ChatAccess
     ) async throws(ChatError) -> PreparedDrafts {

@@ -2,8 +2,8 @@ import ChatCore
 import ChatModel
 import JSON
 
-/// The parts of the AsyncAPI document around its messages and schemas. They are the same for all apps, except for
-/// names.
+/// Prints the parts of the AsyncAPI document around its messages and schemas, such as the server, the channels and the
+/// operations.
 extension AsyncAPIDocument {
     /// The gateway's own types that clients may emit. The gateway's other types are emitted only by the gateway itself.
     private static let emitted: Set<String> = ["message.created", "signal.sent", BuiltInTypes.custom]

@@ -67,8 +67,8 @@ extension NativeAPI {
         return .empty()
     }
 
-    /// The settings of a type after a change by the body. An absent member keeps its value, `null` restores the
-    /// default.
+    /// The settings of an event type after the change that a request's body describes. An absent member keeps its
+    /// value, and `null` restores the default.
     private static func settings(
         _ fields: Fields, _ before: EventTypeSettings
     ) throws(ChatError) -> EventTypeSettings {

@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 
 extension NativeAPI {
-    /// `POST /v1/event-types/{type}/validate`: validates a payload against a schema in any mode of the type. Stores
-    /// nothing.
+    /// `POST /v1/event-types/{type}/validate`: validates a payload against a schema of the event type, regardless
+    /// of the type's mode. Stores nothing.
     func postTypeValidation(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["data", "version", "output"])

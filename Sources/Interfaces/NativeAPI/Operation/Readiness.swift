@@ -10,7 +10,7 @@ import Locking
 actor Readiness {
     enum Verdict: Sendable, Equatable {
         case ready
-        /// The reason, as a sentence for the operator.
+        /// The gateway is not ready. The value is the reason, as a sentence for the operator.
         case notReady(String)
     }
 

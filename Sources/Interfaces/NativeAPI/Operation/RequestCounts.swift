@@ -30,7 +30,7 @@ final class RequestCounts: Sendable {
     var tooMany: UInt64 { refused.load(ordering: .relaxed) }
     private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
 
-    /// Counts one response. Called on the loop for every response, so it does little more than look up the series.
+    /// Counts one response. Called on the loop for every response, so it must be fast.
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = outcome.method.rawValue

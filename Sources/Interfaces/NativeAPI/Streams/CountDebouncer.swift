@@ -10,8 +10,8 @@ struct CountDebouncer {
         var newest: Event
         /// The objects included with the event `newest`; nil when its feed includes none.
         var included: RenderedIncludes?
-        /// For each channel, the newest element about the channel in the data of the held-back events, in the order of
-        /// arrival.
+        /// The channels in the held-back events, each with its newest count as a JSON object. The channels are in the
+        /// order in which these counts arrived.
         var channels: [(name: ExactText, text: JSONText)] = []
 
         mutating func receive(_ event: Event, _ included: RenderedIncludes?) {

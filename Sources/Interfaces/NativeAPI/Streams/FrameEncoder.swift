@@ -45,8 +45,8 @@ actor FrameEncoder {
         return frame
     }
 
-    /// Removes all cached frames. Called once a second. Older frames are not needed: all feeds send an event in the
-    /// same iteration of the hub, or after the read of the event's included objects.
+    /// Removes all cached frames. Called once a second, because a frame is needed only for a short time: all feeds send
+    /// an event in the same iteration of the hub, or as soon as the event's included objects have been read.
     func forget() {
         kept.removeAll(keepingCapacity: true)
         bytes = 0

@@ -98,10 +98,10 @@ struct StreamRoll {
         return index < sequences.count && sequences[index] == sequence ? streams[index] : nil
     }
 
-    /// Returns streams after a number, and the number from which to continue; nil at the end. Closed streams count
-    /// towards `limit`, so fewer streams may be returned.
+    /// Returns the open streams in one part of the list, and the number after which the next part begins; nil for the
+    /// last part. A part has at most `limit` entries, including the entries of closed streams.
     ///
-    /// - Parameter sequence: the number after which to begin; nil for the beginning of the list.
+    /// - Parameter sequence: the stream number after which the part begins; nil for the beginning of the list.
     func part(
         behind sequence: UInt64?, _ order: ListOrder = .ascending, limit: Int
     ) -> (streams: [LiveStream], last: UInt64?) {

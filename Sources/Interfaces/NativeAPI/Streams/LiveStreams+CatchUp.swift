@@ -18,8 +18,8 @@ extension LiveStreams {
         /// The maximum size in bytes of the part of a page that is sent in one write. Memory contains at most one part
         /// for each client. A single event may be larger.
         static let pieceBytes = 16 * 1024
-        /// The number of seconds in which a client must read one piece. A slower client is disconnected. The stall
-        /// timeout of the connection covers only clients that read nothing at all.
+        /// The number of seconds in which a client must read one part of a page. A slower client is disconnected. The
+        /// stall timeout of the connection covers only clients that read nothing at all.
         static let pieceDeadline: UInt64 = 60
     }
 

@@ -462,7 +462,7 @@ struct StreamIDs: Sendable {
         return UInt64(halves.left) << 32 | UInt64(halves.right)
     }
 
-    /// Four bytes of SHA-256 over key, round and half.
+    /// The first four bytes of SHA-256 over the key, the number of the round and one half of the permuted number.
     private func mask(_ half: UInt32, _ round: UInt8) -> UInt32 {
         let bytes = key + [round] + (0..<4).map { UInt8(truncatingIfNeeded: half >> ($0 * 8)) }
         return sha256(bytes).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }

@@ -69,8 +69,10 @@ extension LiveStreams {
             && caller.channels.coversAll(selection.channelPatterns) && caller.types.coversAll(selection.types)
     }
 
-    /// Returns the streams after a number, and the last returned number if there are more streams. The streams are in
-    /// the order in which they were opened, unless the list requests another order.
+    /// Returns a page of the streams that the caller may see, in the order in which they were opened unless the list
+    /// requests another order. `last` is the number of the page's last stream; nil when no streams follow.
+    ///
+    /// - Parameter start: the stream number after which the page begins; nil for the first page.
     func list(
         _ list: RecordList, behind start: UInt64?, for caller: Caller
     ) async -> (streams: [StreamReport], last: UInt64?) {

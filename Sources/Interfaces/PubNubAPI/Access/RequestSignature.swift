@@ -39,9 +39,8 @@ enum RequestSignature {
         case old
     }
 
-    /// The formats that are accepted for a request. A format that does not cover the body is accepted only for publish
-    /// requests that clients sign in this format. A signature in such a format is therefore not valid for any other
-    /// call.
+    /// The signature formats that are accepted for a request. A format that does not cover the body is accepted only
+    /// for a publish by POST, because some clients sign it in this format.
     private static func formats(of request: WireRequest, isNew: Bool) -> [Format] {
         let isPost = request.request.method == .post && request.request.path.hasPrefix("/publish/")
         guard isNew else { return isPost ? [.old] : [] }

@@ -84,10 +84,10 @@ struct FetchRequest {
 
     /// Parses the bounds, the order and the fields.
     ///
-    /// `start` is the newer bound (exclusive), and `end` is the older bound (inclusive). If `start` is older than
-    /// `end`, the request asks for the oldest messages after `start` up to and including `end`. With `reverse`, it asks
-    /// for the oldest messages between the same bounds; if only one bound is given, `start` is then the older bound and
-    /// `end` the newer bound.
+    /// `start` is exclusive, and `end` is inclusive. If both are given, the later one is the newer bound. If only one
+    /// is given, `start` is a newer bound and `end` is an older bound; with `reverse`, it is the other way round.
+    /// The request asks for the oldest messages between the bounds if `start` is older than `end` or `reverse` is set,
+    /// and for the newest messages otherwise.
     init(_ request: WireRequest, channelCount: Int, _ limits: Limits) throws(WireError) {
         let most = channelCount == 1 ? Self.ofOne : Self.ofSeveral
         guard let asked = Int(request["max"] ?? "0"), asked >= 0 else { throw .unreadable }

@@ -84,7 +84,7 @@ struct ObjectPayload {
         "channel.deleted": ("channel", false), "channel.frozen": ("channel", true),
         "channel.unfrozen": ("channel", true),
     ]
-    /// The PubNub names of the stored fields.
+    /// The stored fields of a user record, each with its PubNub name.
     private static let userFields = [
         "name": "name", "profile_url": "profileUrl", "email": "email", "external_id": "externalId",
         "type": "type", "status": "status", "custom": "custom",
