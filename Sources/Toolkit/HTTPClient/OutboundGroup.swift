@@ -53,7 +53,8 @@ public final class OutboundGroup: @unchecked Sendable {
         return true
     }
 
-    /// Delivers the collected results if they are due, if there are enough of them, or if no other request is active.
+    /// Delivers the collected results if they are due, if there are at least `enough` of them, or if no request of the
+    /// group is active.
     /// Returns true if no collected results are left.
     func submit(at now: UInt64) -> Bool {
         guard let due, underWay > 0, held.count < Self.enough, due > now else {

@@ -1,4 +1,5 @@
-/// Receives the header lines and the body of a response, stores the required part, and decides when to stop reading.
+/// Receives the header lines and the body of a response. Stores the status, the header fields and the first bytes of
+/// the body, and decides when to stop reading.
 struct ResponseReader {
     /// The status of the final response; `nil` until its header is complete.
     private(set) var status: Int?

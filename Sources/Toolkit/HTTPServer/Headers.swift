@@ -88,7 +88,7 @@ public struct Headers: Sendable {
         }
     }
 
-    /// True when the bytes at `start` are the name, without regard to the case of ASCII letters.
+    /// True when the bytes of `text` from `start` begin with `name`, without regard to the case of ASCII letters.
     private static func isEqual(
         _ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ name: UnsafeBufferPointer<UInt8>
     ) -> Bool {

@@ -72,7 +72,7 @@ public struct RequestBody: Sendable, AsyncSequence {
         /// Returns the next piece; `nil` at the end of the body.
         ///
         /// - Throws: ``Problem`` when the body is too large or arrives too slowly; `CancellationError` when the client
-        ///   leaves; an error when the body was read before.
+        ///   disconnects; another error when the body was already read once.
         public mutating func next() async throws -> [UInt8]? {
             if let pump { return try await pump.next() }
             defer { collected = nil }

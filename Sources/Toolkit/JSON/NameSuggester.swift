@@ -29,8 +29,9 @@ public struct NameSuggester {
     /// The number of known names that are compared.
     public var count: Int { candidates.count }
 
-    /// Returns the known name with the fewest mistakes; if several have the same number, the first of them. Returns
-    /// `nil` when no known name is near enough, and when the given name is known or has only one character.
+    /// Returns the known name that differs from `given` by the fewest mistakes. If several names have this number of
+    /// mistakes, returns the first of them. A known name that equals `given` is ignored. Returns `nil` when every other
+    /// known name has more mistakes than allowed, and when `given` has only one character or more than 64.
     public func nearest(to given: String) -> String? { match(for: given)?.name }
 
     /// Returns the same name as ``nearest(to:)`` with its number of mistakes; `nil` when there is no such name.

@@ -36,8 +36,8 @@ public final class AsyncSignal: Sendable {
         waiter?.resume()
     }
 
-    /// Waits until the signal is sent or the task is cancelled. Returns immediately if the signal was sent after the
-    /// last wait. Only one task may wait at a time.
+    /// Waits until the signal is sent or the task is cancelled. Returns immediately if the signal was sent while no
+    /// task was waiting and no wait has returned since. Only one task may wait at a time.
     public func wait() async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

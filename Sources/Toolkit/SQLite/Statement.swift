@@ -96,8 +96,8 @@ public final class Statement {
 
     /// Runs the statement up to the next row.
     ///
-    /// - Returns: true when there is a row, false when no row is left. After false, call ``reset()`` before the next
-    ///   bind.
+    /// - Returns: true when there is a row, false when no row is left. When no row is left, call ``reset()`` before
+    ///   binding other values.
     /// - Throws: ``SQLiteFailure`` when a value could not be bound or SQLite cannot run the statement. The statement is
     ///   then reset.
     public func step() throws(SQLiteFailure) -> Bool {

@@ -13,10 +13,12 @@ public enum Hex {
         }
     }
 
-    /// Decodes hexadecimal digits. Returns `nil` for an odd number of digits, and for any other character.
+    /// Decodes hexadecimal digits. Returns `nil` when the number of digits is odd, or when the text contains a
+    /// character that is not a hexadecimal digit.
     public static func decode(_ text: String) -> [UInt8]? { decode(text[...]) }
 
-    /// Decodes a part of a text, such as the part after a prefix. Returns `nil` in the same cases as for a whole text.
+    /// Decodes a part of a text, such as the part after a prefix. Returns `nil` when the number of digits is odd, or
+    /// when the part contains a character that is not a hexadecimal digit.
     public static func decode(_ text: Substring) -> [UInt8]? {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count / 2)

@@ -12,8 +12,8 @@ final class StreamBuffer: Sendable {
         let headers: HeaderFields
     }
 
-    /// The result of a read: bytes, the end of the stream, or a failure. With bytes, `mustResume` is true if the reader
-    /// must make the loop resume the transfer.
+    /// The result of a read: bytes, the end of the stream, or a failure. `mustResume` is true if the transfer is paused
+    /// and the reader must make the loop resume it.
     enum Outcome: Sendable {
         case bytes([UInt8], mustResume: Bool)
         case end

@@ -65,7 +65,7 @@ public final class Broadcast: @unchecked Sendable {
     private var isAgainNeeded = false
     private var isPassing = false
     /// The position of the head when the current pass began. The pass sends all bytes before this position to every
-    /// stream that is not waiting, except entries that move to an index before `index` (`isAnyoneSkipped`).
+    /// stream that is not waiting. It skips only streams whose entries move before `index` (`isAnyoneSkipped`).
     private var passHead: UInt64 = 0
     private var isAnyoneSkipped = false
     /// All bytes before this position have been sent to every stream that is not waiting for its socket or backlog.
@@ -245,7 +245,7 @@ extension Broadcast {
 // MARK: - Delivery
 
 extension Broadcast {
-    /// Continues the pass for up to `budget` streams, and lowers `budget`. Returns true when the pass is complete.
+    /// Continues the pass for up to `budget` streams and subtracts their number. Returns true when the pass is over.
     func flush(_ budget: inout Int) -> Bool {
         isPassing = true
         defer { isPassing = false }

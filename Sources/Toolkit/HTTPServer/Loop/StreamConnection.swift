@@ -149,9 +149,9 @@ extension StreamConnection {
     /// Sends a page of history. Returns when at most ``ServerOptions/Limits/streamLowMarkBytes`` are left in the
     /// backlog, so that the caller produces pages only as fast as the client reads them. May be called from any thread.
     ///
-    /// - Throws: ``StreamClosedError`` when the stream ends before that, for instance with the reason `.tooSlow`
-    ///   because the client has read nothing for the stall time; `CancellationError` when the task was cancelled before
-    ///   the call.
+    /// - Throws: ``StreamClosedError`` when the stream ends before this function returns, for instance with the reason
+    ///   `.tooSlow` because the client has read nothing for the stall time; `CancellationError` when the task was
+    ///   cancelled before the call.
     public func sendPage(_ page: [UInt8]) async throws {
         try Task.checkCancellation()
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -283,8 +283,8 @@ extension StreamConnection {
         return bytes
     }
 
-    /// Writes as many bytes of the backlog as the socket accepts, and resumes the callers of ``sendPage(_:)`` whose
-    /// wait is over.
+    /// Writes as many bytes of the backlog as the socket accepts. Then resumes the callers of ``sendPage(_:)`` if at
+    /// most ``Limits/lowMarkBytes`` are left in the backlog.
     private func flushBacklog() {
         if hasBacklog, !isBlocked, !isCorked {
             switch outlet.write(backlog[backlogSent...]) {

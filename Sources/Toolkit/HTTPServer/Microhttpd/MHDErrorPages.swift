@@ -32,7 +32,7 @@ enum MHDErrorPages {
         }
     }
 
-    /// The ``ServerCore`` whose daemon is running on this thread.
+    /// The key under which each thread stores the ``ServerCore`` whose daemon it is running.
     private static let running: pthread_key_t = {
         var key = pthread_key_t()
         pthread_key_create(&key, nil)

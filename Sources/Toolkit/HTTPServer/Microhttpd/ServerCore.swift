@@ -88,7 +88,8 @@ final class ServerCore: @unchecked Sendable {
     var address: Server.Address? { boundAddress.withLock { $0 } }
 }
 
-/// A request or response body whose connection is suspended. It can be ended early.
+/// An object whose connection is suspended: a request, the source of a response body, or an encrypted stream. The
+/// server can end it early.
 protocol Suspendable: AnyObject {
     func abandon()
 }
