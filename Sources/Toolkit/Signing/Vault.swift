@@ -126,8 +126,8 @@ public struct Vault: Sendable {
         return Array(code.finish().prefix(SealingKey.nonceBytes))
     }
 
-    /// Derives bytes from a key for one use. The derived bytes do not reveal the key or the bytes derived for other
-    /// uses.
+    /// Derives bytes from a key for the purpose `use`. The derived bytes do not reveal the key or the bytes derived for
+    /// other purposes.
     private static func derived(_ use: String, from key: Secret) -> [UInt8] {
         MessageAuthentication.code(.sha256, of: Array(use.utf8), key: key)
     }

@@ -59,8 +59,8 @@ public struct TemplateRenderer {
 
     /// Returns true if the condition is true for the context.
     ///
-    /// - Throws: ``TemplateError/tooMuchWork`` when no steps remain. A missing value is not an error: the test receives
-    ///   `nil` as the value.
+    /// - Throws: ``TemplateError/tooMuchWork`` when no steps remain. A missing value is not an error: the condition
+    ///   tests `nil` instead of the value.
     public mutating func holds(_ condition: TemplateCondition) throws(TemplateError) -> Bool {
         for alternative in condition.alternatives {
             var holds = true

@@ -1,6 +1,6 @@
 /// A text with references in braces: `repos.{body/repository/name}`, `{query/topic|general}`.
 ///
-/// The text after `|` is the fallback when the reference has no value. `{{` and `}}` stand for single braces.
+/// If the reference has no value, the text after `|` is used instead. `{{` and `}}` stand for single braces.
 struct TextTemplate: Sendable {
     enum Part: Sendable {
         case text(String)

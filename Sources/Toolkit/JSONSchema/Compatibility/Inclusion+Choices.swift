@@ -51,8 +51,8 @@ extension Inclusion {
         return facts.nots.contains { isCovered(facts, by: $0) }
     }
 
-    /// Returns the kinds of values that cannot satisfy the constraints, because a required part of such a value cannot
-    /// exist.
+    /// Returns the kinds of which no value satisfies the constraints: `object` if no value satisfies the rules of a
+    /// required member, and `array` if the constraints require more elements than they allow.
     private mutating func emptyKinds(_ facts: ValueConstraints, _ depth: Int) -> KindSet {
         var hollow: KindSet = []
         if facts.kinds.contains(.object) {

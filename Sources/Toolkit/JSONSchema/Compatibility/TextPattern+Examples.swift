@@ -16,7 +16,8 @@ extension TextPattern {
     }
 }
 
-/// Creates one matching text of a pattern. Each variant uses different branches and members of character classes.
+/// Creates one matching text of a pattern. The number `variant` selects the branches and the members of character
+/// classes.
 private struct ExampleMaker {
     let variant: Int
     var text: [UInt8] = []

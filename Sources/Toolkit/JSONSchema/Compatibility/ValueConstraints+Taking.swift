@@ -83,8 +83,8 @@ extension ValueConstraints {
         self.values = values.filter(set.contains)
     }
 
-    /// Records that the value must violate the rule. If the rule only restricts the kind of the value, removes the
-    /// kinds that the rule allows.
+    /// Adds the requirement that the value violates the rule. If the rule only restricts the kind of the value, removes
+    /// the kinds that the rule allows from the possible kinds.
     mutating func deny(_ ref: RuleRef, _ pair: VersionPair) {
         let checks = pair.rule(ref).checks
         if checks.count == 1, !pair.rule(ref).isFalse, case .kinds(let refused) = checks[0].requirement {

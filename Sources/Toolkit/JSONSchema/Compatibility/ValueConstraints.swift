@@ -117,7 +117,8 @@ extension ValueConstraints {
     /// Returns the rules that the element at `index` must satisfy.
     func children(at index: Int) -> [RuleRef] { Set(arrays.flatMap { $0.rules(at: index) }).sorted() }
 
-    /// The first position from which the same rules apply to all elements.
+    /// The number of elements at the start of an array to which special rules may apply. The same rules apply to all
+    /// later elements.
     var prefixLength: Int { arrays.map(\.length).max() ?? 0 }
 
     /// Returns these constraints, restricted to values of these kinds.

@@ -11,7 +11,7 @@ struct Evaluated {
         var patterns: Set<Int> = []
         var allElements = false
         var elements = 0
-        /// True when the evaluated elements depend on their values (`contains`).
+        /// True when the elements that match `contains` are evaluated. Which elements match depends on their values.
         var someElements = false
 
         var isEmpty: Bool {

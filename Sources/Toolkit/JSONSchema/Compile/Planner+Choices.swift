@@ -89,7 +89,8 @@ struct Discriminator {
         let isAll: Bool
     }
 
-    /// Returns the required members for which a branch allows only listed strings, each with these strings.
+    /// Returns the names of the required members whose value must be one of the strings that a branch lists. Each name
+    /// is returned with these strings.
     private static func strings(of branch: Rule.ID, _ planner: Planner) -> [Name: Strings] {
         let all = gathered([branch], planner)
         let required = Set(all.required)

@@ -227,8 +227,8 @@ struct DynamicScope {
 
     func resource(for name: Name, in binding: ID) -> SchemaIndex.ResourceID? { known[binding][name] }
 
-    /// Returns the binding of dynamic references inside a resource that is entered with `binding`. Names that are
-    /// already bound keep their resource.
+    /// Returns the binding of dynamic references inside a resource: `binding` with the dynamic anchors of the resource
+    /// whose names are in `wanted`. A name that `binding` already contains keeps its resource.
     mutating func entering(_ resource: SchemaIndex.ResourceID, of index: SchemaIndex, from binding: ID) -> ID {
         guard !wanted.isEmpty else { return binding }
         var bound = known[binding]

@@ -124,8 +124,9 @@ extension SchemaIndex {
 extension SchemaIndex {
     private struct Walk {
         let document: Int
-        /// False for locations that are schemas only because a reference refers to them. An identifier inside such a
-        /// location is valid only inside the location, so that the result does not depend on the order of references.
+        /// True when references from other locations can use the identifiers inside the visited location. False for a
+        /// location that is a schema only because a reference refers to it. Its identifiers are valid only inside it,
+        /// so that the result does not depend on the order of references.
         let registers: Bool
     }
 

@@ -57,7 +57,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
         return (start + used).bindMemory(to: type, capacity: count)
     }
 
-    /// A position to which memory can be released. The last mark must be released first.
+    /// A position in the memory. `release(to:)` releases the memory that was allocated after the mark. Marks must be
+    /// released in reverse order.
     struct Mark {
         let block: UnsafeMutableRawPointer?
         fileprivate let used: Int
@@ -66,7 +67,8 @@ public struct Scratch: ~Copyable, @unchecked Sendable {
     @inline(__always) var mark: Mark { Mark(block: block, used: used) }
 
     /// Releases the memory that was allocated after `mark`. If a block was added after `mark`, releases nothing, and
-    /// the memory stays in use until `reset`. In a loop, this happens at most once for each added block.
+    /// the memory stays in use until `reset`. If every iteration of a loop releases its memory, memory stays in use
+    /// only for iterations that add a block.
     @inline(__always) mutating func release(to mark: Mark) {
         if mark.block == block { used = mark.used }
     }

@@ -8,7 +8,7 @@ public struct EvaluationBudget: Sendable, Equatable {
 
     /// The remaining steps of evaluations, which are loops and calls.
     public var steps: Int
-    /// The remaining number of bytes of values that add steps to the budget. Each byte adds ten steps.
+    /// The remaining number of bytes for which values add steps to the budget. Each byte of a value adds ten steps.
     public var bytes: Int
     /// The remaining steps of backtracking patterns.
     public var patternSteps: Int
@@ -24,7 +24,8 @@ public struct EvaluationBudget: Sendable, Equatable {
         self.reportSteps = reportSteps
     }
 
-    /// Adds the evaluation steps for a value of `count` bytes, as far as `bytes` allows.
+    /// Adds ten evaluation steps for each byte of a value of `count` bytes, but for at most `bytes` bytes. Subtracts
+    /// the number of these bytes from `bytes`.
     mutating func pay(for count: Int) {
         let paid = min(bytes, count)
         bytes -= paid

@@ -75,8 +75,9 @@ extension Evaluator {
         return spend(size)
     }
 
-    /// Returns true if a member passes whose name is not in the table. Its value must pass the programs of all matching
-    /// patterns, and the program for other members if no pattern exempts it.
+    /// Returns true if a member passes whose name is not in the table. Its value must pass the programs of all patterns
+    /// that match the name. The value must also pass the program for other members, unless `covers` is true for one of
+    /// these patterns.
     @inline(never) private mutating func other(_ table: UnsafePointer<ObjectTable>, _ entry: Entry) -> Bool {
         let value = Access.value(of: entry)
         if table.pointee.patternCount == 0 { return check(table.pointee.additional, value) }

@@ -144,7 +144,7 @@ extension IDNA {
 }
 
 extension IDNA.Punycode {
-    /// Counts the characters of the output, and compares them with a given encoding.
+    /// Counts the characters of the encoding, and compares them with `code` if it is not nil.
     private struct Output {
         let code: UnsafeBufferPointer<UInt8>?
         private(set) var count = 0

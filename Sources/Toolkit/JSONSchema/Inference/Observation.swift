@@ -164,8 +164,8 @@ public struct InferenceOptions: Sendable, Equatable {
     public var closesObjects: Bool
     /// The maximum number of different strings that become an `enum`. With 0, no `enum` is created.
     public var enumLimit: Int
-    /// The minimum number of strings at a location for an `enum`. The number must also be at least four times the
-    /// number of different strings.
+    /// The minimum number of observed strings at a location for which an `enum` is created. The number of observed
+    /// strings must also be at least four times the number of different strings.
     var enumEvidence: Int
 
     /// Creates options.

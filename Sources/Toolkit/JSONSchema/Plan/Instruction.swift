@@ -52,8 +52,8 @@ enum Operation: UInt8 {
     case conditional
 
     // The following operations set or check the marks of evaluated members and elements.
-    /// Runs program `a` with an empty set of marks. `b`: 1 to add these marks afterwards to the marks of the enclosing
-    /// rule.
+    /// Runs program `a`, which starts with an empty set of marks. `b`: 1 to add the marks that the program sets to the
+    /// marks of the enclosing rule.
     case region
     case markObject
     case markArray

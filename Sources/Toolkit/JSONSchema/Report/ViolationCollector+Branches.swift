@@ -100,8 +100,8 @@ extension ViolationCollector {
         return violation(rule, check.keyword, value, place, "matches none of the \(rules.count) alternatives")
     }
 
-    /// Returns the index of the only branch whose `const` or `enum` for a member accepts the member of the value; nil
-    /// when there is not exactly one.
+    /// Searches for a member of the value for which all branches list allowed values (`const`, `enum`), but only one
+    /// branch lists the member's value. Returns the index of this branch; nil when no member is found.
     private func told(_ branches: [Rule.ID], _ value: JSONValue) -> Int? {
         guard value.kind == .object, branches.count > 1 else { return nil }
         let listed = branches.map { listedMembers(rules[$0]) }

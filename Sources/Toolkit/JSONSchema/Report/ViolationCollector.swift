@@ -77,7 +77,8 @@ struct ViolationCollector {
             parts.formUnion(other.parts)
         }
 
-        /// Adds the violations of a member or element. Ignores the parts of the member or element that were evaluated.
+        /// Adds the violations of a member or element. Does not add its evaluated parts, because they are parts of
+        /// another value.
         mutating func mergeBelow(_ other: Outcome) {
             isValid = isValid && other.isValid
             found += other.found

@@ -21,8 +21,8 @@ public struct OutboundSigner: Sendable {
         /// `webhook-signature: v1a,…` of Standard Webhooks, with a private key of the app. The public key is published.
         case standardEd25519 = "standard_ed25519"
         /// `x-hub-signature-256: sha256=…`, the format of GitHub, with the secret's text as the key. The header
-        /// contains only one signature. It uses the oldest active secret, because the receiver certainly knows this
-        /// secret during a rotation.
+        /// contains only one signature. The signature uses the oldest active secret, because the receiver certainly
+        /// knows this secret during a rotation.
         case hub = "hub_sha256"
         /// `stripe-signature: t=…,v1=…`, the format of Stripe, with the secret's text as the key.
         case stripe

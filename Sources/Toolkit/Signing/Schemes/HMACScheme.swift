@@ -79,7 +79,7 @@ public struct HMACScheme: SignatureScheme {
     /// Verifies a message and returns the sender's id of the delivery, or the location of the id in the body.
     ///
     /// - Throws: ``SignatureRejection`` when a header is missing or malformed, the timestamp is outside the window, or
-    ///   no secret matches.
+    ///   no signature in the header was created with one of the secrets.
     public func verify(_ message: SignedMessage, at now: Int64) throws(SignatureRejection) -> DeliveryIdentity {
         let header = try message.required(signatureHeader)
         var timestamp: String?

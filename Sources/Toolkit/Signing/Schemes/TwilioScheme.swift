@@ -70,8 +70,8 @@ struct TwilioScheme: SignatureScheme {
         return left.name.utf8.lexicographicallyPrecedes(right.name.utf8)
     }
 
-    /// Returns the URL unchanged, with the standard port added, and without a port. Twilio may sign any of these forms,
-    /// regardless of the configured URL.
+    /// Returns the unchanged URL and its other form: without the port if the URL contains a port, otherwise with the
+    /// standard port. Twilio may sign either form, regardless of the configured URL.
     private static func spellings(of url: String) -> [String] {
         guard let parts = URLParts(url) else { return [url] }
         let rest = "\(parts.path)\(parts.query)"

@@ -37,7 +37,7 @@ extension Pattern {
         enum Kind: Int32 {
             /// An alternative: continue with instruction `target` at text position `place`.
             case way
-            /// A change to revert: slot `target` contained `place`.
+            /// A change to revert: slot `target` contained `place` before the change.
             case slot
             /// The start of a lookaround. When its content fails, a negative lookaround continues with instruction
             /// `target` at text position `place`.
@@ -82,7 +82,7 @@ struct BacktrackStack {
 
     mutating func replaceTop(_ attempt: Pattern.Attempt) { base[count - 1] = attempt }
 
-    /// The index of the entry of the innermost active lookaround. There must be such an entry.
+    /// The index of the entry of the innermost active lookaround. The stack must contain an entry of a lookaround.
     var indexOfLookaround: Int {
         var index = count - 1
         while base[index].kind != .lookaround, base[index].kind != .negativeLookaround { index -= 1 }

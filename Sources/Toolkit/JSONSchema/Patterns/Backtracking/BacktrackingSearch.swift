@@ -197,7 +197,7 @@ extension Pattern.Search {
         attempts.pop()
     }
 
-    /// Returns to the last untried alternative. Returns false when there is none.
+    /// Continues with the newest untried alternative. Returns false when no alternative remains.
     private mutating func backtrack() -> Bool {
         while attempts.count > 0 {
             let attempt = attempts.top

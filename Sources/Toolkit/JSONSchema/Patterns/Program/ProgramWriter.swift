@@ -195,7 +195,8 @@ extension Pattern.ProgramWriter {
             + round(repetition, node, mustTake: true) + [.add(Instruction(code: .jump, a: start)), .place(out)]
     }
 
-    /// Writes optional iterations. An iteration may be skipped together with all later iterations.
+    /// Returns the tasks that write `rounds` optional iterations. A match can leave the repetition before each of these
+    /// iterations.
     private mutating func optional(
         _ repetition: Pattern.Repetition, _ node: Pattern.Node, rounds: Int, _ copies: Int
     ) -> [Task] {

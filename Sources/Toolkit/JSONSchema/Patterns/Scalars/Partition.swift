@@ -2,7 +2,7 @@ extension Pattern {
     /// All code points, divided into pieces at the start and the end of each range of the pattern's classes. Pieces
     /// that belong to the same classes have the same symbol.
     struct Partition {
-        /// The start of each piece, in ascending order. The first is zero.
+        /// The first code point of each piece, in ascending order. The first piece starts at zero.
         private let starts: [UInt32]
         /// The symbol of each piece. Symbols are numbered in the order of their first occurrence, so the symbols of
         /// ASCII are below 128.

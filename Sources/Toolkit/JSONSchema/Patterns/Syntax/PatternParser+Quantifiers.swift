@@ -40,8 +40,8 @@ extension Pattern.Parser {
         return first..<offset
     }
 
-    /// Returns true when the first number is greater. The numbers are compared as digits, because they may be too large
-    /// for an integer.
+    /// Returns true when the number at `left` is greater than the number at `right`. The numbers are compared as
+    /// digits, because they may be too large for an integer.
     private func isGreater(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
         if left.count != right.count { return left.count > right.count }
         return source[right].lexicographicallyPrecedes(source[left])

@@ -22,8 +22,8 @@ enum UnicodeData {
         return records
     }()
 
-    /// The sets of scripts that Script_Extensions uses. The first set is empty. A code point with this set belongs only
-    /// to its script in ``scriptRuns``.
+    /// The sets of scripts that Script_Extensions uses. The first set is empty. A code point with the empty set belongs
+    /// only to its script in ``scriptRuns``.
     static let extensions: [[UInt16]] = {
         var numbers = UnicodeNumbers(UnicodeTables.extensions)
         var sets: [[UInt16]] = []

@@ -63,7 +63,7 @@ enum UnicodeProperty: Hashable, Sendable {
 
     private static let unassigned = UnicodeProperty.categories(mask(["Cn"]))
 
-    /// The categories that consist of several others, in the order of `unionNames`.
+    /// The categories that consist of several other categories, each as a mask, in the order of `unionNames`.
     private static let unions: [UInt32] = [
         mask(["Lu", "Ll", "Lt"]), mask(["Lu", "Ll", "Lt", "Lm", "Lo"]), mask(["Mn", "Mc", "Me"]),
         mask(["Nd", "Nl", "No"]), mask(["Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po"]), mask(["Sm", "Sc", "Sk", "So"]),
