@@ -85,8 +85,8 @@ public struct TemplateRenderer {
 
     /// Calls `body` once for each element that passes the repetition's condition.
     ///
-    /// - Throws: ``TemplateError/missing(_:)`` when the array is missing; ``TemplateError/tooMuchWork`` when no steps
-    ///   remain; the error that `body` throws.
+    /// - Throws: ``TemplateError/missing(_:)`` when the context contains no array for the repetition;
+    ///   ``TemplateError/tooMuchWork`` when no steps remain; the error that `body` throws.
     public mutating func forEach(
         _ repetition: TemplateRepetition, _ body: (inout TemplateRenderer) throws(TemplateError) -> Void
     ) throws(TemplateError) {

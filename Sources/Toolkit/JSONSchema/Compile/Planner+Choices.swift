@@ -122,8 +122,8 @@ extension Conjunction {
     }
 
     /// Returns the conjunction without its requirements on a member whose string a switch has already checked. If
-    /// several parts mention the member, returns the conjunction unchanged, because the switch has not checked the
-    /// requirements of all parts.
+    /// several object parts contain the name of the member, returns the conjunction unchanged, because the switch has
+    /// not checked the requirements of all these parts.
     func trusting(_ member: Name) -> Conjunction {
         var trusting = self
         let speaking = objects.indices.filter { part in objects[part].names.contains { $0.name == member } }

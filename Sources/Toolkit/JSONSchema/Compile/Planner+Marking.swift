@@ -10,7 +10,7 @@ extension Planner {
         return try checked(rule)
     }
 
-    /// Returns the instructions of a rule, followed by the instructions for its unevaluated parts.
+    /// Returns the instructions of a rule, followed by the instructions of its `unevaluated*` keywords.
     mutating func body(_ rule: Rule.ID) throws(SchemaError) -> [Instruction] {
         var code = try checked(rule)
         for check in rules[rule].checks {

@@ -16,7 +16,7 @@ protocol NodeAccess {
     static func member(of object: Node, named name: UnsafePointer<UInt8>, length: Int) -> Node?
 
     static func count(ofArray array: Node) -> Int
-    /// Returns the element at `index`, which must be below the count.
+    /// Returns the element at `index`, which must be below the number of elements.
     static func element(_ index: Int, of array: Node) -> Node
 
     /// Returns the bytes of a string as UTF-8, which the parser has validated. The string may contain NUL, so use its

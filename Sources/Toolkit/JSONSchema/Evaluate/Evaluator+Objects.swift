@@ -1,6 +1,6 @@
 extension Evaluator {
-    /// Returns true if an object passes. Visits the members once: finds each member in the table by its name, runs its
-    /// program, and sets its bit if the member is required.
+    /// Returns true if an object passes the checks of the table. Visits the members once: finds each member in the
+    /// table by its name, runs its program, and sets its bit if the member is required.
     mutating func members(_ table: UnsafePointer<ObjectTable>, _ node: Node) -> Bool {
         let size = Access.size(ofObject: node)
         guard size >= Int(table.pointee.minimum), size <= Int(table.pointee.maximum), spend(members: size) else {

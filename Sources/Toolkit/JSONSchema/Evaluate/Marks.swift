@@ -4,7 +4,7 @@
 /// allocates.
 struct Marks {
     var all = false
-    /// All indexes before this one are marked.
+    /// All indexes below this value are marked.
     var below = 0
     var bits: UInt64 = 0
     /// The marks for the indexes from 64 on; nil when the value has at most 64 parts.

@@ -84,7 +84,8 @@ extension ViolationCollector {
 
     // MARK: - Names that may be misspelt
 
-    /// Returns the members that a schema does not know. Only such a member can be a misspelling of a missing member.
+    /// Returns the names of the members that a schema does not know. Only these names can be misspellings of the name
+    /// of a missing member.
     private mutating func unknownMembers(
         among members: [(name: String, value: JSONValue)], to rule: Rule
     ) -> NameSuggester {

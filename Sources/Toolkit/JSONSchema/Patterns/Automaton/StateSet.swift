@@ -29,7 +29,7 @@ extension Pattern {
         private(set) var count = 0
         /// True when the end of the program was reached.
         private(set) var isMatched = false
-        /// The number of visited instructions.
+        /// The total number of visited instructions. ``clear()`` does not reset it.
         private(set) var work = 0
 
         /// Returns the memory, in 32-bit words, that a set needs for a program of `count` instructions.

@@ -89,7 +89,7 @@ struct BacktrackStack {
         return index
     }
 
-    /// Removes all entries from `index` on, except the entries that restore captures.
+    /// Removes all entries from `index` on, except the changes to revert (`slot`).
     mutating func commit(from index: Int) {
         var kept = index
         for index in index..<count where base[index].kind == .slot {

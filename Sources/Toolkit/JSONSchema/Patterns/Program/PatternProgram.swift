@@ -19,7 +19,8 @@ extension Pattern {
             /// Fail if no character was consumed since slot `a` was stored.
             case progress
             case textStart, textEnd, wordBoundary, noWordBoundary
-            /// Try the instructions up to `lookaroundEnd` without consuming characters, then continue at `a`.
+            /// Match the instructions up to `lookaroundEnd`, then return to the same text position and continue at `a`.
+            /// If `flag` is true, continue at `a` only if the instructions do not match.
             case lookaround
             case lookaroundEnd
             /// Match the text of the group whose slots start at `a`.
