@@ -59,9 +59,9 @@ public struct BenchPlan: Sendable {
     public var channels = 1
     /// The number of publishing connections. Each connection sends one request at a time.
     public var publishers = 16
-    /// The maximum number of events that were published and are not delivered to every stream yet. 0 sets no such
-    /// limit, but each publisher still waits for the response to its previous request. For webhooks, 0 selects the
-    /// number of events that results in about a thousand deliveries.
+    /// The maximum number of events that were published and are not delivered to every stream yet. With 0, the number
+    /// is not limited, but each publisher still waits for the response to its previous request. For webhooks, 0 selects
+    /// the number of events that results in about a thousand deliveries.
     public var inFlight = 0
     /// The total number of events per second, sent without waiting for responses. 0 publishes as fast as responses
     /// arrive.

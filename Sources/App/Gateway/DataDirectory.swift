@@ -41,9 +41,9 @@ struct DataDirectory {
 
     /// Removes the access of other accounts to the data directory.
     ///
-    /// The mode is set to 0700 if this account is root or the owner of the directory, and the directory is empty or has
-    /// a database. A directory of another account is left unchanged if only its owner and its group have access,
-    /// because container volumes are shared in this way (`fsGroup`).
+    /// The mode is set to 0700 if two conditions are met: this account is root or the owner of the directory, and the
+    /// directory is empty or has a database. A directory of another account is left unchanged if only its owner and its
+    /// group have access, because container volumes are shared in this way (`fsGroup`).
     ///
     /// - Throws: `SettingError` for any other directory to which other accounts have access.
     private func close() throws(SettingError) {

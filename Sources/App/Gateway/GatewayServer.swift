@@ -111,7 +111,7 @@ public struct GatewayServer: Sendable {
         }
     }
 
-    /// Runs `work` until it ends or `stop` returns. In the second case, `work` is cancelled, and this method waits
+    /// Runs `work` until it ends or `stop` returns. If `stop` returns first, `work` is cancelled, and this method waits
     /// until `work` has ended.
     private func untilStopped(
         to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void

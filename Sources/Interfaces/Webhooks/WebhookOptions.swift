@@ -30,7 +30,8 @@ public struct WebhookOptions: Sendable {
     var shortagePause: Duration = .seconds(2)
     /// The maximum total size, in bytes, of the posts with several events that are being sent. Tests lower this limit.
     var batchBytes = 256 * 1024 * 1024
-    /// Called for each attempt after all its consequences were applied; nil to call nothing. For tests.
+    /// Called for each delivery of a recorded attempt, after the state of the webhook was updated; nil to call nothing.
+    /// For tests.
     var observe: (@Sendable (Delivery, DeliveryState.Decision) -> Void)?
 
     /// Creates options with defaults for all other members.

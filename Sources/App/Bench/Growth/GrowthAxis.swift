@@ -115,8 +115,8 @@ extension GrowthAxis.Quantity {
         }
     }
 
-    /// True when the gateway must be changed to reach a size, for example by opening streams. The sizes of such a
-    /// quantity are measured in ascending order. For any other quantity, the samples alternate between the sizes.
+    /// True when the gateway must be changed to reach a size, for example by opening streams. If true, the sizes are
+    /// measured in ascending order. If false, the samples alternate between the sizes.
     var isCumulative: Bool {
         switch self {
         case .connections, .body: false

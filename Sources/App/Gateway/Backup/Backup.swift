@@ -29,7 +29,8 @@ public struct Backup {
 
     /// Writes the backup to a new directory and verifies it.
     ///
-    /// The directory has the suffix `.partial` until it is complete. A crash leaves such a directory.
+    /// The directory has the suffix `.partial` until it is complete. After a crash, the incomplete directory remains
+    /// under this name.
     ///
     /// - Throws: ``BackupFailure`` when `path` or `path.partial` exists, when there is no database, when the disk has
     ///   too little space, or when a file cannot be written. Everything that was written is then removed.

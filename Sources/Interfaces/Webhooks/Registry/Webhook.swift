@@ -80,7 +80,7 @@ public struct WebhookSettings: Sendable {
     public var types: [NamePattern]
     /// The channels to match. `*` excludes `$system`, which must be named.
     public var channels: [NamePattern]
-    /// A filter that excludes further events; nil for none.
+    /// A filter that an event must match in addition to the types and channels; nil for none.
     public var filter: Filter?
     /// A description for human readers.
     public var description: String

@@ -5,7 +5,8 @@ import JSON
 import Locking
 import Logging
 
-/// Records the results of attempts and applies their consequences for the webhooks.
+/// Records the results of attempts in the queue, and updates the webhooks to which the attempts were sent: their
+/// circuit breakers, statistics, failures and status.
 struct AttemptRecorder: Sendable {
     private let service: ChatService
     private let registry: WebhookRegistry
@@ -35,8 +36,8 @@ struct AttemptRecorder: Sendable {
         var isDead: Bool { if case .dead = decision.next { true } else { false } }
     }
 
-    /// Records the results of attempts, in one commit with the results of other calls. Returns when all consequences
-    /// are applied.
+    /// Records the results of attempts, in one commit with the results of other calls. Returns when the queue and the
+    /// states of the webhooks are updated.
     func process(_ all: [CompletedAttempt]) async {
         let short = all.filter(\.result.isOurShortage)
         if !short.isEmpty { await rest(short) }

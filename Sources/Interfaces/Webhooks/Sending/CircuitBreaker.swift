@@ -31,11 +31,11 @@ struct CircuitBreaker: Sendable {
     static let shortestRetryAfter: Duration = .seconds(1)
     /// The share of a pause by which the pause is randomly lengthened or shortened.
     static let spread = 0.2
-    /// The number of overload responses after which the number of simultaneous attempts is reduced: to one, or to half
-    /// of the current `attemptLimit`. Each good response cancels one overload response.
+    /// The number of overload responses after which `attemptLimit` is reduced: to one if it is nil, otherwise to half
+    /// of its value. Each good response cancels one overload response.
     static let slowAnswersTolerated = 3
-    /// The limit of simultaneous attempts at which the recovery from an overload ends. A limit that would reach this
-    /// number is removed, and the webhook's settings apply again.
+    /// The recovery from an overload ends when doubling `attemptLimit` would reach this number. `attemptLimit` then
+    /// becomes nil, so that only the limit of the webhook's settings applies.
     static let fullPace = 64
 
     private var failures = 0

@@ -2,16 +2,17 @@ import ChatModel
 
 /// The failures of a webhook since its last success, and the part of them that is stored. Performs no I/O.
 ///
-/// Recording an attempt returns all effects that were not performed yet. A temporary failure of the store therefore
-/// only delays the effects.
+/// Recording an attempt returns the actions for the caller to perform (``Effect``), such as reporting the failures to
+/// the operators. An action that has failed is returned again when the next attempt is recorded, so a temporary failure
+/// of the store only delays it.
 struct WebhookFailureState: Sendable {
     /// The minimum duration of failures before the webhook is reported on `$system`. Retries handle shorter failures.
     static let noticeAge: Duration = .seconds(30 * 60)
     /// The minimum duration of failures before the webhook is disabled.
     static let disableAge: Duration = .seconds(5 * 24 * 3600)
-    /// If the failures began in an earlier run of the gateway, the webhook must also have failed for this long in the
-    /// current run before it is disabled. The stored start of the failures may be out of date, because the earlier run
-    /// may have ended before it could store that the webhook recovered.
+    /// The minimum duration of failures in the current run of the gateway before the webhook is disabled. Applies only
+    /// if the stored start of the failures is from an earlier run. That start may be out of date, because the earlier
+    /// run may have ended before it could store that the webhook recovered.
     static let confirmationAge: Duration = .seconds(12 * 3600)
 
     enum Effect: Sendable, Equatable {
@@ -52,7 +53,7 @@ struct WebhookFailureState: Sendable {
     /// True when the webhook works and nothing is left to store.
     var isOver: Bool { failingSince == nil && written.value == nil && !written.isWriting }
 
-    /// Records a failed attempt. Returns the effects to perform.
+    /// Records a failed attempt. Returns the actions for the caller to perform.
     ///
     /// - Parameters:
     ///   - dead: the number of deliveries that became dead with this attempt.

@@ -128,8 +128,8 @@ final class DeliveryScheduler: Sendable {
 
     func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
-    /// The numbers of the subscribers whose deliveries wait without a due time: paused subscribers, and subscriptions
-    /// whose consumer pulls.
+    /// The numbers of two kinds of subscribers with unfinished deliveries: paused subscribers, and open subscriptions,
+    /// whose deliveries wait until a consumer pulls them.
     var patientLanes: [Int64] {
         state.withLock { state in
             state.lanes.filter { _, lane in
@@ -153,7 +153,7 @@ final class DeliveryScheduler: Sendable {
     /// Adds new deliveries from the planner.
     ///
     /// - Parameter items: the deliveries. A delivery with `isInLine` waits for earlier deliveries of its chain. It is
-    ///   stored only in the database; memory contains only the number of such deliveries.
+    ///   stored only in the database; in memory, it is only counted.
     func add(_ items: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {

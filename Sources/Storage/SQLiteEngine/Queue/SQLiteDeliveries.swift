@@ -217,8 +217,8 @@ extension SQLiteDeliveries {
 }
 
 extension DeliveryScheduler.Grant {
-    /// The lease of a delivery that the planner has just added; nil for any other delivery. The database contains no
-    /// further data about such a delivery.
+    /// The lease of a delivery that the planner has just added; nil for any other delivery. The lease is made from the
+    /// planner's data in memory, without reading the database.
     fileprivate var leaseOfPlanned: Lease? {
         guard let planned else { return nil }
         let delivery = Delivery(

@@ -37,7 +37,7 @@ struct SchedulerState: Sendable {
     /// The number of attempts that are in progress or not yet recorded, without the attempts of pulled subscriptions.
     var attempts = 0
     /// The times at which leases end. An entry of a finished or renewed lease remains until its time has come or there
-    /// are too many such entries.
+    /// are too many entries of finished and renewed leases.
     var ends = Heap<LeaseEnd>()
     /// The expired leases that still have to be recorded as attempts.
     var expired: [ExpiredLease] = []
@@ -89,8 +89,8 @@ extension SchedulerState {
         schedule(stored.number)
     }
 
-    /// Counts a delivery that must wait for an earlier delivery of the same subscriber. Such a delivery is only in the
-    /// database.
+    /// Counts a delivery that must wait for an earlier delivery of the same subscriber. The delivery itself is stored
+    /// only in the database.
     mutating func addInLine(to number: Int64) { lanes[number]?.unfinished += 1 }
 
     /// Makes a delivery due because it is now the first of its chain (the deliveries that must stay in order).

@@ -49,7 +49,7 @@ struct TimerQueue<Member: Scheduled>: Sendable {
     }
 
     /// Removes stale entries. A member that is repeatedly scheduled for a later time and then for now leaves one stale
-    /// entry each time. Without this function, the number of such entries would have no limit.
+    /// entry each time. Without this function, the number of stale entries would have no limit.
     private mutating func compact() {
         var kept: [Entry] = []
         while let entry = entries.popFirst() {

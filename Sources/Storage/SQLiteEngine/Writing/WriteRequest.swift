@@ -12,8 +12,8 @@ protocol WriteRequest: AnyObject, Sendable {
     var bytes: Int { get }
     /// The time at which the request was made, in nanoseconds on the engine's uptime clock.
     var since: UInt64 { get }
-    /// False when the request does not change the database. A batch of such requests needs a transaction only to
-    /// reserve timetokens.
+    /// False when the request does not change the database. If it is false for all requests of a batch, the batch needs
+    /// a transaction only to reserve timetokens.
     var needsTransaction: Bool { get }
     /// Performs the request inside the batch's transaction. Adds a closure to `writer.answers`, which returns the
     /// result to the caller after the commit. May be called twice: if one request makes the batch fail, the batch is

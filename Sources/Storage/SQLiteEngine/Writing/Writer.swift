@@ -95,8 +95,8 @@ final class Writer {
         checkpointIfLong()
     }
 
-    /// Runs the requests of one batch and then makes their effects visible. Uses one transaction if any of the requests
-    /// needs one, or if timetokens must be reserved.
+    /// Runs the requests of one batch, and then makes their events and record changes visible to readers. Uses one
+    /// transaction if any of the requests needs one, or if timetokens must be reserved.
     func turn(_ requests: [any WriteRequest]) throws(TurnFailure) {
         begin()
         let drafts = requests.reduce(0) { $0 + $1.draftCount }
@@ -281,8 +281,8 @@ final class Writer {
         }
     }
 
-    /// Writes as many bytes as the largest event and deletes them in the same transaction. Fails if appending such an
-    /// event would fail.
+    /// Writes as many bytes as the largest event and deletes them in the same transaction. Fails if appending the
+    /// largest event would fail.
     func probe() throws(SQLiteFailure) {
         try database.execute("INSERT INTO probe VALUES (zeroblob(\(engineState.limits.dataBytes))); DELETE FROM probe")
     }

@@ -19,8 +19,8 @@ struct SampledTime {
     /// The number of times that one sample processes all documents.
     let iterations: Int
 
-    /// Measures `run`. Increases the number of iterations until one sample takes at least the minimum time, which is
-    /// also the warm-up. Then takes the samples.
+    /// Measures `run`. First increases the number of iterations until one sample takes at least the minimum time. These
+    /// iterations are also the warm-up. Then takes the samples.
     ///
     /// - Parameter run: processes all documents `iterations` times.
     init(_ sampling: Sampling, documents: Int, _ run: (_ iterations: Int) -> Void) {
@@ -90,9 +90,9 @@ struct SchemaStatistics {
 
 /// The documents of a benchmark, and the operations that are measured on them.
 ///
-/// Validating is so fast that a reference count around it would take a third of the measured time. The gateway has no
-/// such cost, because it already holds a reference to the value. The values are therefore stored as unmanaged
-/// references, and the scratch memory is a parameter.
+/// Validating is so fast that retaining and releasing the document's value for each validation would take a third of
+/// the measured time. The gateway need not retain the value, because it already holds a reference to it. The values are
+/// therefore stored as unmanaged references, and the scratch memory is a parameter.
 private struct Workload {
     private final class Held {
         let value: JSONValue
