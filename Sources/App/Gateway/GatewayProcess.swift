@@ -98,9 +98,9 @@ enum ProcessSignals {
 
     /// Returns a stream of the signals that arrive from now on.
     ///
-    /// The call returns when all of these signals are caught. Their default actions stay disabled, even after the
-    /// stream has ended. Several pending signals with the same number arrive once (signal(7)). The order of signals
-    /// with different numbers is not defined.
+    /// The call returns when a handler for each signal in `signals` is installed. The default actions of these
+    /// signals stay disabled, even after the stream has ended. Several pending signals with the same number arrive once
+    /// (signal(7)). The order of signals with different numbers is not defined.
     static func caught(_ signals: [Int32]) async -> AsyncStream<Int32> {
         let (stream, arrivals) = AsyncStream.makeStream(of: Int32.self, bufferingPolicy: .unbounded)
         let sources = signals.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }

@@ -39,8 +39,8 @@ final class Ledger {
         let sequence: UInt32
     }
 
-    /// The maximum number of skipped events in `missing`. On streams, a run without errors skips no events. A skipped
-    /// event above the maximum counts as repeated when it arrives.
+    /// The maximum number of skipped events in `missing`. On streams, a run without errors skips no events. When
+    /// `missing` is full, a further skipped event is not added to it, and counts as repeated when it arrives.
     private static let mostSkipped = 1_000_000
 
     init(readers: Int, channels: Int, publishers: Int) {

@@ -14,7 +14,7 @@ final class Streams {
     private(set) var lastStatus = 0
     /// True when a retry is useless, because the key, the path or a parameter is wrong.
     var isRefused: Bool { openCount == 0 && (400..<500).contains(lastStatus) && lastStatus != 429 }
-    /// The number of streams that have a goal and have not yet received that number of events.
+    /// The number of streams that have a goal (a number of events to receive) and have not reached it yet.
     private(set) var unfinished = 0
     /// The streams whose frames are parsed completely, because their last ids are needed for a reconnect.
     private let resumable: Range<Int>

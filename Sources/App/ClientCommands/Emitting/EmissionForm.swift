@@ -116,8 +116,8 @@ struct EmissionForm: Sendable {
         }
     }
 
-    /// The number of bytes that an event adds to its line, including the comma after it. An event that is made from an
-    /// envelope adds at most this number.
+    /// The maximum number of bytes by which an event in a request is longer than its line of input, including the comma
+    /// after the event.
     var overhead: Int { event(data: .emptyObject, withChannel: true).count + "\"store\":false,".utf8.count }
 
     /// Returns the body of `POST /v1/events/batch` with the mode `each`: the rejection of one event does not affect the

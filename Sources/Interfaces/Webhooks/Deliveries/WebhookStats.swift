@@ -92,8 +92,8 @@ extension Deliveries {
             statistics: runtime?.statistics, now: now)
     }
 
-    /// The timetoken of the newest event whose delivery to the webhook succeeded and is still stored. If there is none,
-    /// the position in the event log after which the webhook receives events.
+    /// The timetoken of the newest event whose delivery to the webhook succeeded and is still stored. If no successful
+    /// delivery is stored, the position in the event log after which the webhook receives events.
     ///
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.

@@ -138,7 +138,7 @@ struct HousekeepingStatements {
     /// has interrupted its closing, and deliveries that have waited too long because the subscriber is paused or its
     /// consumer has not pulled them.
     ///
-    /// - Returns: true when there may be more such deliveries.
+    /// - Returns: true when there may be more deliveries to mark.
     func markHeldDead(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         markClosedDead.bind(Int64(writer.now.rawValue), at: 1)
         try markClosedDead.run()
@@ -154,7 +154,7 @@ struct HousekeepingStatements {
     /// Removes finished deliveries and the tombstones of removed records when they are older than
     /// `Limits.deliveriesKept`.
     ///
-    /// - Returns: true when there may be more such deliveries.
+    /// - Returns: true when there may be more finished deliveries to remove.
     func removeFinished(_ writer: Writer) throws(SQLiteFailure) -> Bool {
         let edge = Int64(writer.now.adding(.zero - writer.engineState.limits.deliveriesKept).rawValue)
         removeTombstones.bind(edge, at: 1)
@@ -197,7 +197,7 @@ struct HousekeepingStatements {
     }
 
     /// Runs a statement that removes events. Records, for each channel and type, the newest removed event that counts
-    /// as a loss for readers.
+    /// as a loss for readers. The fourth column of the statement's result states whether an event counts as a loss.
     ///
     /// - Returns: the number of events removed.
     private func remove(_ statement: Statement, _ writer: Writer) throws(SQLiteFailure) -> Int {
