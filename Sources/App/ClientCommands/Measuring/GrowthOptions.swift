@@ -7,9 +7,9 @@ struct GrowthOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The quantities that 'growth' measures, separated by commas, each optionally with its largest size; default: \
-            connections=1000,body=65536,channels=100000,events=100000,streams=1000,patterns=1000,filters=1000,\
-            webhooks=1000.
+            The quantities that 'growth' measures, separated by commas, each optionally with its largest size. The \
+            default is 1000 connections, a body of 65536 bytes, 100000 channels and events, and 1000 streams, patterns, \
+            filters and webhooks.
             """, valueName: "name[=n],…"),
         transform: GrowthOptions.axes)
     var axes: [GrowthAxis] = []
