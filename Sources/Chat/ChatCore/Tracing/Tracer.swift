@@ -22,8 +22,8 @@ public final class Tracer: Sendable {
     /// Creates a tracer.
     ///
     /// - Parameters:
-    ///   - ratio: the share of requests to trace, from 0 to 1. Requests whose `traceparent` requests sampling are also
-    ///     traced above this share, up to 100 per second.
+    ///   - ratio: the share of requests to trace, from 0 to 1. A request with a `traceparent` that
+    ///     asks for sampling is traced even if this share does not select it, up to 100 such requests per second.
     ///   - capacity: the maximum number of buffered spans. Further spans are dropped and counted.
     public init(ratio: Double, capacity: Int = 8192, clock: WallClock = .system) {
         self.ratio = ratio

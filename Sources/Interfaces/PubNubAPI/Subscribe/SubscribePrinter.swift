@@ -40,8 +40,9 @@ final class SubscribePrinter: Sendable {
     }
 
     private let last = Lock<Last?>(nil)
-    /// The entry for the last event. The entry has a lock of its own, because filters use the entry for a long time. A
-    /// caller first removes the entry from this variable, so no other caller waits for the entry's lock.
+    /// The form of the event that was examined last; nil before the first event, and while a caller uses the form. A
+    /// caller takes the form out, evaluates its filter, which may take long, and stores the form again. Another caller
+    /// meanwhile makes a form of its own, so no caller waits for the inner lock.
     private let seen = Lock<Lock<Seen>?>(nil)
 
     /// The event in the form of PubNub readers; nil for an event that they do not see.
