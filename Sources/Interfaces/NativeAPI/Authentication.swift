@@ -4,6 +4,9 @@ import HTTPServer
 import Locking
 import Signing
 
+/// The start of a route's handler (``HTTPServer/Handler``), called once the caller is known.
+typealias AuthenticatedStart = @Sendable (Request, Caller) throws -> Handler.Reply
+
 /// A route's handler, called once the caller is known.
 typealias AuthenticatedHandler = nonisolated(nonsending) @Sendable (Request, Caller) async throws -> Response
 
@@ -37,6 +40,12 @@ private enum RequestExecutor {
     /// The threads for long work. They run long pages, long filters, validation, mapping, and all large requests.
     case workThreads
 
+    /// Starts an action at once if the loop runs it; otherwise returns a reply that starts it elsewhere.
+    func start(_ action: @escaping AuthenticatedStart, _ request: Request, _ caller: Caller) throws -> Handler.Reply {
+        guard self != .loop else { return try action(request, caller) }
+        return .later { try await run { try await action(request, caller).response() } }
+    }
+
     nonisolated(nonsending) func run(
         _ work: nonisolated(nonsending) () async throws -> Response
     ) async throws -> Response {
@@ -49,16 +58,28 @@ private enum RequestExecutor {
 }
 
 extension NativeAPI {
-    /// Returns a handler that authenticates the caller, runs `action`, and returns failures as problems.
+    /// Returns a handler that authenticates the caller, runs `action` in a task, and returns failures as problems. The
+    /// parameters are those of ``asCaller(starting:repeating:isConditional:isHeld:)``.
+    func asCaller(
+        _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
+        isHeld: Bool = false
+    ) -> Handler {
+        asCaller(
+            starting: { request, caller in .later { try await action(request, caller) } }, repeating: repeating,
+            isConditional: isConditional, isHeld: isHeld)
+    }
+
+    /// Returns a handler that authenticates the caller, runs `action`, and returns failures as problems. The request
+    /// needs no task if it runs on the loop and `action` responds without waiting.
     ///
     /// - Parameters:
     ///   - isConditional: true when a POST supports `If-Match`. Other POST requests with `If-Match` are rejected.
     ///   - isHeld: true when the response may wait for events, as in a long poll. Such a request runs on the loop.
     func asCaller(
-        _ action: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered, isConditional: Bool = false,
-        isHeld: Bool = false
-    ) -> Router.Handler {
-        { request in
+        starting action: @escaping AuthenticatedStart, repeating: IdempotentRoute = .remembered,
+        isConditional: Bool = false, isHeld: Bool = false
+    ) -> Handler {
+        Handler(starting: { request in
             var meters: RateMeters?
             do {
                 let caller = try caller(of: request)
@@ -67,17 +88,32 @@ extension NativeAPI {
                 if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
                 let action = try once(repeating, request, action)
                 let place = place(of: request, repeating, isHeld: isHeld)
-                guard let meters else { return try await place.run { try await action(request, caller) } }
-                return try await admitted(by: meters) { try await place.run { try await action(request, caller) } }
+                try meters?.admitRequest(at: service.clock.now)
+                switch try place.start(action, request, caller) {
+                case .now(let response): return .now(metered(response, by: meters))
+                case .later(let work):
+                    return .later { [meters] in
+                        do {
+                            return metered(try await work(), by: meters)
+                        } catch {
+                            throw await problem(error, request, meters)
+                        }
+                    }
+                }
             } catch {
-                await recordFailedSignIn(request, error)
-                // The request's body is parsed again, so that the problem can point at the invalid member.
-                let translated =
-                    request.isLarge
-                    ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
-                throw meters.map { limited(translated, by: $0) } ?? translated
+                return .later { [meters] in throw await problem(error, request, meters) }
             }
-        }
+        })
+    }
+
+    /// Returns the problem for the error of an authenticated request.
+    private func problem(_ error: any Error, _ request: Request, _ meters: RateMeters?) async -> any Error {
+        await recordFailedSignIn(request, error)
+        // The request's body is parsed again, so that the problem can point at the invalid member.
+        let translated =
+            request.isLarge
+            ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
+        return meters.map { limited(translated, by: $0) } ?? translated
     }
 
     private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
@@ -110,23 +146,27 @@ extension NativeAPI {
 
     /// Wraps an action so that it runs at most once for all requests with the same `Idempotency-Key`.
     private func once(
-        _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedHandler
-    ) throws(ChatError) -> AuthenticatedHandler {
+        _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedStart
+    ) throws(ChatError) -> AuthenticatedStart {
         guard request.method == .post || request.method == .patch, ![.byRoute, .storesNothing].contains(repeating),
             let key = try IdempotencyKey(request.headers)
         else { return action }
         guard repeating != .refused else { throw IdempotencyKey.refusal }
         return { request, caller in
-            try await claims.once(key, request, caller, service.answers, isNotedFirst: repeating == .recordedFirst) {
-                try await action(request, caller)
+            .later {
+                try await claims.once(
+                    key, request, caller, service.answers, isNotedFirst: repeating == .recordedFirst
+                ) {
+                    try await action(request, caller).response()
+                }
             }
         }
     }
 
     /// Returns a handler for a route that needs no API key, such as a health check or a request that is authenticated
     /// in another way.
-    func asPublic(_ action: @escaping PublicHandler) -> Router.Handler {
-        { request in
+    func asPublic(_ action: @escaping PublicHandler) -> Handler {
+        Handler { request in
             do {
                 let place: RequestExecutor = request.isLarge ? .workThreads : .loop
                 return try await place.run { try await action(request) }

@@ -92,13 +92,19 @@ public struct NativeAPI: Sendable {
     private func addEmitRoutes(to router: inout Router) {
         let batchBody = BodyPolicy.collected(limit: limits.batchBodyBytes)
         router.add(
-            .post, EmitRoute.messages.pattern, body: smallBody, handler: asCaller(postMessage, repeating: .byRoute))
-        router.add(.post, EmitRoute.events.pattern, body: smallBody, handler: asCaller(postEvent, repeating: .byRoute))
+            .post, EmitRoute.messages.pattern, body: smallBody,
+            handler: asCaller(starting: postMessage, repeating: .byRoute))
         router.add(
-            .post, EmitRoute.signals.pattern, body: smallBody, handler: asCaller(postSignal, repeating: .byRoute))
-        router.add(.post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(postFire, repeating: .byRoute))
+            .post, EmitRoute.events.pattern, body: smallBody,
+            handler: asCaller(starting: postEvent, repeating: .byRoute))
         router.add(
-            .post, EmitRoute.anyChannel.pattern, body: batchBody, handler: asCaller(postAnyChannel, repeating: .byRoute)
+            .post, EmitRoute.signals.pattern, body: smallBody,
+            handler: asCaller(starting: postSignal, repeating: .byRoute))
+        router.add(
+            .post, EmitRoute.fire.pattern, body: smallBody, handler: asCaller(starting: postFire, repeating: .byRoute))
+        router.add(
+            .post, EmitRoute.anyChannel.pattern, body: batchBody,
+            handler: asCaller(starting: postAnyChannel, repeating: .byRoute)
         )
         router.add(.post, EmitRoute.batch.pattern, body: batchBody, handler: asCaller(postBatch, repeating: .byRoute))
         router.add(

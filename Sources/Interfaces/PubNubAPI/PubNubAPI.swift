@@ -40,10 +40,10 @@ public struct PubNubAPI: Sendable {
         addOwnRoutes(to: &router)
         let beginnings = Set(router.routes.dropFirst(others).map { Self.beginning(of: $0.pattern.description) })
         let notFound = router.notFound
-        router.notFound = { request in
-            guard beginnings.contains(Self.beginning(of: request.path)) else { return try await notFound(request) }
-            return WireError.unknownPath.response(in: .generic("Balancer"), at: .zero)
-        }
+        router.notFound = Handler(starting: { request in
+            guard beginnings.contains(Self.beginning(of: request.path)) else { return try notFound.start(request) }
+            return .now(WireError.unknownPath.response(in: .generic("Balancer"), at: .zero))
+        })
     }
 
     /// The first segment of a path or, if that is a version, the first two segments: `/publish`, `/v2/subscribe`.
@@ -74,19 +74,19 @@ public struct PubNubAPI: Sendable {
         let writing = AccessRule.channels(.write, at: 4, key: 2)
         add(
             .get, "/v1/files/publish-file/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish,
-            for: .channels(.write, at: 6, key: 4), to: &router, getFileMessage)
+            for: .channels(.write, at: 6, key: 4), to: &router, starting: getFileMessage)
         add(
             .get, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, for: writing, to: &router,
-            getPublish)
+            starting: getPublish)
         add(
             .post, "/publish/{p}/{s}/{signature}/{c}/{callback}", body, in: .publish, for: writing, to: &router,
-            postPublish)
+            starting: postPublish)
         add(
             .post, "/publish/{p}/{s}/{signature}/{c}/{callback}/{json*}", body, in: .publish, for: writing, to: &router,
-            postPublish)
+            starting: postPublish)
         add(
             .get, "/signal/{p}/{s}/{signature}/{c}/{callback}/{json*}", in: .publish, for: writing, to: &router,
-            getSignal)
+            starting: getSignal)
     }
 
     private func addHistoryRoutes(to router: inout Router) {
@@ -118,22 +118,64 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         _ action: @escaping @Sendable (WireRequest) async throws -> Response
     ) {
-        router.add(method, pattern, body: body, options: routeOptions(family)) { request in
+        add(
+            method, pattern, body, in: family, for: rule, to: &router,
+            starting: { request in
+                .later { try await action(request) }
+            })
+    }
+
+    /// Adds a route whose requests may need no task. The parameters are those of
+    /// ``add(_:_:_:in:for:to:_:)``.
+    func add(
+        _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
+        for rule: AccessRule? = nil, to router: inout Router,
+        starting action: @escaping @Sendable (WireRequest) throws -> Handler.Reply
+    ) {
+        let handler = Handler(starting: { request in
             do {
                 var request = try WireRequest(request)
-                request.token = try await admit(request, rule)
-                if request.request.isLarge || request["channel-group"] != nil {
-                    // Runs off the loop, because a long filter takes milliseconds to compile, and groups may contain
-                    // thousands of channels.
-                    return try await asLongWork { [request] in try await action(request) }
+                request.token = try admit(request, rule)
+                switch try start(action, request, family) {
+                case .now(let response): return .now(response)
+                case .later(let work):
+                    return .later {
+                        do {
+                            return try await work()
+                        } catch {
+                            return try refusal(error, in: family)
+                        }
+                    }
                 }
-                guard family.readsRecords else { return try await action(request) }
-                return try await onThreadPool { [request] in try await action(request) }
-            } catch let error as WireError {
-                return error.response(in: family, at: Self.now(service))
-            } catch let error as ChatError {
-                return WireError(error).response(in: family, at: Self.now(service))
+            } catch {
+                return .now(try refusal(error, in: family))
             }
+        })
+        router.add(method, pattern, body: body, options: routeOptions(family), handler: handler)
+    }
+
+    /// Starts an action on the executor that suits the request.
+    private func start(
+        _ action: @escaping @Sendable (WireRequest) throws -> Handler.Reply, _ request: WireRequest,
+        _ family: ErrorFamily
+    ) throws -> Handler.Reply {
+        if request.request.isLarge || request["channel-group"] != nil {
+            // Runs off the loop, because a long filter takes milliseconds to compile, and groups may contain thousands
+            // of channels.
+            return .later { try await asLongWork { try await action(request).response() } }
+        }
+        guard family.readsRecords else { return try action(request) }
+        return .later { try await onThreadPool { try await action(request).response() } }
+    }
+
+    /// Returns the response for the error of an action.
+    ///
+    /// - Throws: `error`, if it is neither a `WireError` nor a `ChatError`.
+    private func refusal(_ error: any Error, in family: ErrorFamily) throws -> Response {
+        switch error {
+        case let error as WireError: error.response(in: family, at: Self.now(service))
+        case let error as ChatError: WireError(error).response(in: family, at: Self.now(service))
+        default: throw error
         }
     }
 

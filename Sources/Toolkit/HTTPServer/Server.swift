@@ -54,7 +54,7 @@ public final class Server: Sendable {
     ///
     /// - Throws: currently no error.
     public func replace(cors: CORSPolicy) async throws {
-        try await core.onLoop { [core] in core.router.cors = cors }
+        try await core.onLoop { [core] in core.replace(cors: cors) }
     }
 
     /// Reads the certificate and the key from their files again and uses them for new TLS handshakes. Has no effect

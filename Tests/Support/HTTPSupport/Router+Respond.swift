@@ -20,7 +20,7 @@ extension Router {
                 plan.recordTooLarge(request.head, request.query)
                 throw Problem.bodyTooLong(limit: plan.bodyPolicy.limit)
             }
-            return try await plan.handler(request)
+            return try await plan.handler.respond(to: request)
         } catch {
             let problem = error as? Problem ?? .internalError
             return answer(to: problem, plan: plan, requestID: request.id)

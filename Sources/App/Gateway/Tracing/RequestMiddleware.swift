@@ -11,22 +11,27 @@ struct RequestMiddleware: Sendable {
     /// Paths that monitoring systems request every few seconds. Requests to them start no trace.
     private static let probes: Set = ["/livez", "/readyz", "/metrics"]
 
-    nonisolated(nonsending) func pass(
-        _ request: Request, _ pattern: RoutePattern, _ handler: Router.Handler
-    ) async throws -> Response {
+    func pass(_ request: Request, _ pattern: RoutePattern, _ handler: Handler) throws -> Handler.Reply {
         let incoming = request.headers["traceparent"].flatMap {
             TraceContext(traceparent: $0, state: request.headers["tracestate"])
         }
         let isLogged = logger.logLevel <= .debug
-        guard isLogged || incoming != nil || tracer != nil else { return try await handler(request) }
-        var request = request
-        if isLogged { request.annotations = RequestAnnotations() }
+        guard isLogged || incoming != nil || tracer != nil else { return try handler.start(request) }
+        var annotated = request
+        if isLogged { annotated.annotations = RequestAnnotations() }
+        return .later { [annotated] in try await observed(annotated, pattern, handler, incoming) }
+    }
+
+    /// Runs the handler of a request that is traced or logged.
+    private nonisolated(nonsending) func observed(
+        _ request: Request, _ pattern: RoutePattern, _ handler: Handler, _ incoming: TraceContext?
+    ) async throws -> Response {
         let tracer = incoming == nil && Self.probes.contains(pattern.description) ? nil : tracer
         let context = tracer.map { $0.context(following: incoming) } ?? incoming
         let start = tracer?.now
         do {
-            let response = try await TraceContext.$current.withValue(context) { [request] in
-                try await handler(request)
+            let response = try await TraceContext.$current.withValue(context) {
+                try await handler.respond(to: request)
             }
             finish(request, pattern, response.status, context, incoming, start)
             return response

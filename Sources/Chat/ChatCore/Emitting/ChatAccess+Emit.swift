@@ -16,15 +16,51 @@ extension ChatAccess {
     public nonisolated(nonsending) func emit(
         _ drafts: [EventDraft], claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
+        var drafts = drafts
         do throws(ChatError) {
             // A repeated call does not count against the rate limits again.
             if caller.meters != nil, let claim, let earlier = try await earlier(claim) {
                 return outcome(of: earlier, asking: drafts)
             }
-            return try await emit(prepared: try await checked(drafts), claim: claim)
+            return try await finish(try start(&drafts, claim: claim), claim: claim)
         } catch {
             guard let claim, error.isRefusal, let earlier = try await earlier(claim) else { throw error }
             return outcome(of: earlier, asking: drafts)
+        }
+    }
+
+    /// Does the part of ``emit(_:claim:)`` that waits for nothing. For ephemeral events this is usually the whole emit.
+    ///
+    /// - Parameter drafts: the events as the sender wrote them. This method checks and completes them in place.
+    /// - Throws: the errors of ``emit(_:claim:)``. Then no event is appended.
+    public func start(_ drafts: inout [EventDraft], claim: Claim? = nil) throws(ChatError) -> StartedEmit {
+        var quick = ValidationBudget.onLoop
+        guard try check(&drafts, within: &quick) else { return .unchecked(drafts) }
+        try admit(&drafts)
+        guard claim == nil, let revision = service.accessCache.revisionIfNoRules(of: app),
+            let events = try appendAtOnce(drafts, unlessChangedSince: revision)
+        else { return .checked(drafts) }
+        return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: events)))
+    }
+
+    /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
+    /// the ephemeral events are visible to readers.
+    ///
+    /// - Throws: the errors of ``emit(_:claim:)``.
+    public nonisolated(nonsending) func finish(
+        _ emit: StartedEmit, claim: Claim? = nil
+    ) async throws(ChatError) -> AppendOutcome {
+        switch emit {
+        case .emitted(let outcome): return outcome
+        case .checked(let drafts): return try await store(drafts, claim: claim)
+        case .unchecked(let drafts):
+            var checked = try await service.eventTypes.runInTurn(for: app) { () async throws(ChatError) in
+                var (drafts, budget) = (drafts, ValidationBudget())
+                _ = try check(&drafts, within: &budget)
+                return drafts
+            }
+            try admit(&checked)
+            return try await store(checked, claim: claim)
         }
     }
 
@@ -40,8 +76,25 @@ extension ChatAccess {
     public nonisolated(nonsending) func emit(
         prepared drafts: [EventDraft], asOf revision: Revision? = nil, claim: Claim? = nil
     ) async throws(ChatError) -> AppendOutcome {
+        var drafts = drafts
+        try admit(&drafts)
+        return try await store(drafts, asOf: revision, claim: claim)
+    }
+
+    /// Counts the events of a request against the caller's rate limits. If there are several events, sets the id of the
+    /// request as the cause of each event that has no cause.
+    ///
+    /// - Throws: `.tooMany` when the caller exceeds its rate limits.
+    private func admit(_ drafts: inout [EventDraft]) throws(ChatError) {
         if let meters = caller.meters { try meters.admit(events: drafts.count, at: service.clock.now) }
-        let drafts = drafts.count > 1 ? withCause(drafts) : drafts
+        guard drafts.count > 1, let cause else { return }
+        for index in drafts.indices where drafts[index].cause == nil { drafts[index].cause = cause }
+    }
+
+    /// Appends drafts that were checked and counted. Applies the rules of their channels.
+    private nonisolated(nonsending) func store(
+        _ drafts: [EventDraft], asOf revision: Revision? = nil, claim: Claim?
+    ) async throws(ChatError) -> AppendOutcome {
         var known = revision
         for _ in 0..<Self.attemptsMost {
             do throws(ChatError) {
@@ -64,14 +117,6 @@ extension ChatAccess {
             retryAfter: .seconds(1))
     }
 
-    /// Returns the drafts with the id of the request as their cause. A draft that already has a cause keeps it.
-    private func withCause(_ drafts: [EventDraft]) -> [EventDraft] {
-        guard let cause else { return drafts }
-        var drafts = drafts
-        for index in drafts.indices where drafts[index].cause == nil { drafts[index].cause = cause }
-        return drafts
-    }
-
     /// The maximum number of attempts to commit. An attempt fails when the rights to write change between the check and
     /// the commit.
     private static var attemptsMost: Int { 8 }
@@ -87,6 +132,13 @@ extension ChatAccess {
             try await tracer.traced("store commit") { () async throws(ChatError) in
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision)
             })
+    }
+
+    private func appendAtOnce(
+        _ drafts: [EventDraft], unlessChangedSince revision: Revision
+    ) throws(ChatError) -> [Appended]? {
+        guard let tracer = service.tracer else { return log.appendAtOnce(drafts, unlessChangedSince: revision) }
+        return try tracer.traced("append") { log.appendAtOnce(drafts, unlessChangedSince: revision) }
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See
@@ -171,6 +223,16 @@ extension ChatAccess {
     }
 }
 
+/// An emit after its steps that wait for nothing; see ``ChatAccess/start(_:claim:)``.
+public enum StartedEmit: Sendable {
+    /// The events are visible to readers. All of them are ephemeral.
+    case emitted(AppendOutcome)
+    /// The drafts have passed the checks and were counted against the rate limits. They are not appended.
+    case checked([EventDraft])
+    /// The validation of a draft takes too long for the event loop. No draft was counted or appended.
+    case unchecked([EventDraft])
+}
+
 /// The events of one request after their checks; see ``ChatAccess/prepare(_:within:)``.
 public struct PreparedDrafts: Sendable {
     /// One result per draft, in the order of the request. The error of a rejected draft is in its result.
@@ -247,32 +309,16 @@ extension ChatAccess {
         return true
     }
 
-    /// Checks all drafts, or throws the first error. A short validation runs on the event loop, and a longer one on
-    /// another thread. The rules of the channels are applied later.
-    private nonisolated(nonsending) func checked(_ drafts: [EventDraft]) async throws(ChatError) -> [EventDraft] {
-        var quick = ValidationBudget.onLoop
-        if let checked = try checkedAll(drafts, within: &quick) { return checked }
-        return try await service.eventTypes.runInTurn(for: app) { () async throws(ChatError) in
-            var budget = ValidationBudget()
-            return try checkedAll(drafts, within: &budget) ?? []
-        }
-    }
-
-    /// Checks all drafts. Returns nil when a draft must be validated away from the event loop; the later drafts are
-    /// then not checked.
-    ///
-    /// This method is never inlined. Drafts are large, and an async caller would keep the inlined local values in the
-    /// memory of its task until the caller returns.
-    @inline(never)
-    private func checkedAll(
-        _ drafts: [EventDraft], within budget: inout ValidationBudget
-    ) throws(ChatError) -> [EventDraft]? {
-        var drafts = drafts
+    /// Checks all drafts, or throws the first error. Returns false when a draft must be validated away from the event
+    /// loop; the later drafts are then not checked. The rules of the channels are applied later.
+    private func check(
+        _ drafts: inout [EventDraft], within budget: inout ValidationBudget
+    ) throws(ChatError) -> Bool {
         for index in drafts.indices {
             try checkOne(&drafts[index], within: &budget)
-            guard !budget.isPutOff else { return nil }
+            guard !budget.isPutOff else { return false }
         }
-        return drafts
+        return true
     }
 
     /// Checks one draft and completes it. Does not apply the rules of its channel.

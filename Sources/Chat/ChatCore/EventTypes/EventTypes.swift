@@ -156,7 +156,7 @@ extension EventTypes {
     /// in mode `warn`; the counts are reported to operators.
     ///
     /// - Returns: `outcome`, unchanged.
-    @inline(never)  // Keeps the memory of a waiting task small, as in `ChatAccess.checkedAll`.
+    @inline(never)  // Keeps the local values out of the memory of a task that waits for the commit.
     func inspectAppended(_ outcome: AppendOutcome) -> AppendOutcome {
         guard outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside

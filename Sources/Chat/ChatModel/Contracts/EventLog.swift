@@ -22,6 +22,13 @@ public protocol EventLog: Sendable {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome
 
+    /// Appends ephemeral drafts without waiting, all or none. Returns one entry per draft, in the same order, or nil
+    /// when nothing was appended. Call ``append(_:claim:unlessChangedSince:)`` then.
+    ///
+    /// The result is nil if a draft needs a commit, if records have changed after `revision`, or if the event log
+    /// cannot assign timetokens at the moment. The call may return nil for any other reason.
+    func appendAtOnce(_ drafts: [EventDraft], unlessChangedSince revision: Revision) -> [Appended]?
+
     /// The result of an earlier append with this claim's key (an idempotency key), within the repeat window; nil when
     /// there was none. Use it for a repeated request that could not be appended now because rights or schemas have
     /// changed since.
@@ -98,6 +105,8 @@ public struct Loss: Sendable, Equatable {
 }
 
 extension EventLog {
+    public func appendAtOnce(_: [EventDraft], unlessChangedSince _: Revision) -> [Appended]? { nil }
+
     /// Appends drafts without checking whether records have changed since the authorization.
     ///
     /// - Throws: the errors of ``EventLog/append(_:claim:unlessChangedSince:)``.

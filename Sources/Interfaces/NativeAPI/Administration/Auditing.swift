@@ -10,7 +10,7 @@ extension NativeAPI {
     func asAdministrator(
         _ action: String, _ act: @escaping AuthenticatedHandler, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false
-    ) -> Router.Handler {
+    ) -> Handler {
         let audited: AuthenticatedHandler = { request, caller in
             let note = service.audit.begin(AuditOperation(action, request, caller), in: caller.app)
             do {

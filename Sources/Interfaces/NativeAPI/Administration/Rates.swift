@@ -36,17 +36,13 @@ extension RatePolicies {
 }
 
 extension NativeAPI {
-    /// Counts the request against the caller's rate limits and runs `work`. Adds the fields `RateLimit` and
-    /// `RateLimit-Policy` to the response. The response of a stream does not get these fields.
-    ///
-    /// Separate from `asCaller`, so that requests without rate limits skip this work.
-    ///
-    /// - Throws: the error of a limit that is exceeded; the errors of `work`.
-    func admitted(by meters: RateMeters, _ work: () async throws -> Response) async throws -> Response {
-        try meters.admitRequest(at: service.clock.now)
-        var response = try await work()
+    /// Returns the response with the fields `RateLimit` and `RateLimit-Policy`, if the caller has rate limits. The
+    /// response of a stream does not get these fields.
+    func metered(_ response: Response, by meters: RateMeters?) -> Response {
+        guard let meters else { return response }
         // The header of a stream's response is built elsewhere, and the stream's cost is unknown until it ends.
         if case .stream = response.body { return response }
+        var response = response
         response.headers += fields(of: meters)
         return response
     }

@@ -200,15 +200,13 @@ enum CloudEventForm: Equatable {
 
 extension NativeAPI {
     /// `POST /v1/events` with CloudEvents in any of the three modes. Stores all events or none.
-    func postCloudEvents(
-        _ form: CloudEventForm, _ request: Request, _ caller: Caller
-    ) async throws -> Response {
-        guard form == .batch else { return try await answer(form, request, caller) }
+    func postCloudEvents(_ form: CloudEventForm, _ request: Request, _ caller: Caller) throws -> Handler.Reply {
+        guard form == .batch else { return try answer(form, request, caller) }
         // Runs off the loop, because even a short body may contain hundreds of events.
-        return try await asLongWork { try await answer(form, request, caller) }
+        return .later { try await asLongWork { try await answer(form, request, caller).response() } }
     }
 
-    private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) async throws -> Response {
+    private func answer(_ form: CloudEventForm, _ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let channel = try Parameters(request.query, known: ["channel", "dry_run"]).text("channel")
         var emitRequest = EmitRequest(route: .anyChannel, drafts: [], listPath: Self.eventList)
         switch form {
@@ -230,6 +228,6 @@ extension NativeAPI {
                 emitRequest.drafts.append(try CloudEvent(fields, limits: limits).draft(channel: channel))
             }
         }
-        return try await answer(emitRequest, to: request, caller, also: ["channel"])
+        return try answer(emitRequest, to: request, caller, also: ["channel"])
     }
 }

@@ -49,43 +49,39 @@ struct EmitRequest {
 extension NativeAPI {
     /// `POST /v1/channels/{channel}/messages`: sends a message into a channel. Returns the message, or the predicted
     /// result of a dry run.
-    nonisolated(nonsending) func postMessage(_ request: Request, _ caller: Caller) async throws -> Response {
+    @Sendable func postMessage(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         var emitRequest = try emitRequest(
             .messages, DraftParser.messageMembers, in: request, listPath: request.path, DraftParser.message,
             DraftParser.links)
         emitRequest.shape = .message
-        return try await answer(emitRequest, to: request, caller)
+        return try answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`: emits an event into a channel. Returns the event's id and timetoken, or
     /// the predicted result of a dry run.
-    nonisolated(nonsending) func postEvent(_ request: Request, _ caller: Caller) async throws -> Response {
+    @Sendable func postEvent(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let emitRequest = try emitRequest(
             .events, DraftParser.eventMembers, in: request, listPath: Self.eventList, DraftParser.event)
-        return try await answer(emitRequest, to: request, caller)
+        return try answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`: emits a signal, which is not stored in history. Returns its id and
     /// timetoken with status 202.
-    nonisolated(nonsending) func postSignal(_ request: Request, _ caller: Caller) async throws -> Response {
+    @Sendable func postSignal(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let emitRequest = try emitRequest(
             .signals, DraftParser.signalMembers, in: request, status: 202, DraftParser.signal)
-        return try await answer(emitRequest, to: request, caller)
+        return try answer(emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`: emits an event that only webhooks receive. Returns its id and timetoken with
     /// status 202.
-    nonisolated(nonsending) func postFire(_ request: Request, _ caller: Caller) async throws -> Response {
+    @Sendable func postFire(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let emitRequest = try emitRequest(
             .fire, DraftParser.fireMembers, in: request, status: 202, DraftParser.fire)
-        return try await answer(emitRequest, to: request, caller)
+        return try answer(emitRequest, to: request, caller)
     }
 
     /// Parses the event in a body, with the channel in the path.
-    ///
-    /// The function must not be inlined into an async function. The memory that an async function uses stays allocated
-    /// until that function returns, so the parsed tree would stay in memory during the commit.
-    @inline(never)
     private func emitRequest(
         _ route: EmitRoute, _ known: [String], in request: Request, status: Int = 201, listPath: String? = nil,
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
@@ -102,17 +98,16 @@ extension NativeAPI {
     static let eventList = "/v1/events"
 
     /// `POST /v1/events`: emits the events of the body. The body names their channels, or is a CloudEvent.
-    nonisolated(nonsending) func postAnyChannel(_ request: Request, _ caller: Caller) async throws -> Response {
+    @Sendable func postAnyChannel(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         if let form = CloudEventForm(request.headers) {
-            return try await postCloudEvents(form, request, caller)
+            return try postCloudEvents(form, request, caller)
         }
         try requireBody(of: request, within: limits.emitBodyBytes)
-        return try await answer(try anyChannelRequest(request), to: request, caller)
+        return try answer(try anyChannelRequest(request), to: request, caller)
     }
 
     private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
 
-    @inline(never)  // Not inlined, for the reason given at `emitRequest`.
     private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers, passedOn: "data")
         guard let channels = try fields.strings("channels") else {
@@ -136,43 +131,54 @@ extension NativeAPI {
 
     /// Emits events. Responds once they are durable or, if they are ephemeral, once they are visible. With
     /// `?dry_run=true`, only predicts the result.
-    nonisolated(nonsending) func answer(
+    func answer(
         _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
-    ) async throws -> Response {
+    ) throws -> Handler.Reply {
         let chat = try chat(for: caller, request)
         let key = try IdempotencyKey(request.headers)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
-            return try await dryRun(emitRequest, chat)
+            return .later { try await dryRun(emitRequest, chat) }
         }
-        guard let key else {
-            return Self.printed(emitRequest, try await emit(emitRequest, nil, chat), for: caller)
+        guard key == nil, emitRequest.links == nil else {
+            return .later { try await answer(emitRequest, once: key, to: request, chat) }
         }
-        return try await answer(emitRequest, once: key, to: request, chat)
+        var emitRequest = emitRequest
+        switch try chat.start(&emitRequest.drafts) {
+        case .emitted(let outcome): return .now(counted(outcome, of: emitRequest, for: caller))
+        case let started:
+            return .later { [emitRequest] in
+                counted(try await chat.finish(started), of: emitRequest, for: caller)
+            }
+        }
     }
 
     private nonisolated(nonsending) func answer(
-        _ emitRequest: EmitRequest, once key: IdempotencyKey, to request: Request, _ chat: ChatAccess
+        _ emitRequest: EmitRequest, once key: IdempotencyKey?, to request: Request, _ chat: ChatAccess
     ) async throws -> Response {
-        try await claims.run(key, emitRequest.route, request, chat.caller) { makeClaim in
-            Self.printed(emitRequest, try await emit(emitRequest, makeClaim(.null), chat), for: chat.caller)
+        guard let key else { return try await answer(emitRequest, nil, chat) }
+        return try await claims.run(key, emitRequest.route, request, chat.caller) { makeClaim in
+            try await answer(emitRequest, makeClaim(.null), chat)
         }
     }
 
-    /// Emits the events and counts them.
-    private nonisolated(nonsending) func emit(
+    private nonisolated(nonsending) func answer(
         _ emitRequest: EmitRequest, _ claim: Claim?, _ chat: ChatAccess
-    ) async throws(ChatError) -> AppendOutcome {
+    ) async throws(ChatError) -> Response {
         let outcome =
             if let links = emitRequest.links {
                 try await chat.post(emitRequest.drafts[0], links, claim: claim)
             } else {
                 try await chat.emit(emitRequest.drafts, claim: claim)
             }
-        metrics.countEmitted(outcome)
-        return outcome
+        return counted(outcome, of: emitRequest, for: chat.caller)
     }
 
-    @inline(never)  // Not inlined, for the reason given at `emitRequest`.
+    /// Counts the emitted events, and returns the response.
+    private func counted(_ outcome: AppendOutcome, of emitRequest: EmitRequest, for caller: Caller) -> Response {
+        metrics.countEmitted(outcome)
+        return Self.printed(emitRequest, outcome, for: caller)
+    }
+
     private static func printed(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
         if emitRequest.shape == .message { return sentMessage(emitRequest, outcome, for: caller) }
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)

@@ -5,19 +5,19 @@ public import JSON
 
 extension PubNubAPI {
     /// `GET /publish/{p}/{s}/0/{c}/0/{json}`: publishes a message.
-    func getPublish(_ request: WireRequest) async throws -> Response {
+    @Sendable func getPublish(_ request: WireRequest) throws -> Handler.Reply {
         guard let bytes = request.rest(from: 6) else { throw WireError.invalidJSON }
-        return try await publish(bytes, request)
+        return try publish(bytes, request)
     }
 
     /// `POST /publish/{p}/{s}/0/{c}/0`: publishes the body.
-    func postPublish(_ request: WireRequest) async throws -> Response {
-        try await publish(request.body, request)
+    @Sendable func postPublish(_ request: WireRequest) throws -> Handler.Reply {
+        try publish(request.body, request)
     }
 
     /// `GET /v1/files/publish-file/{p}/{s}/0/{c}/0/{json}`: publishes a message about a file. The file may be stored on
     /// any server.
-    func getFileMessage(_ request: WireRequest) async throws -> Response {
+    @Sendable func getFileMessage(_ request: WireRequest) throws -> Handler.Reply {
         guard let bytes = request.rest(from: 8) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request, shiftedBy: 2)
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
@@ -27,36 +27,40 @@ extension PubNubAPI {
         draft.customType = try label(request)
         draft.kind = .file
         store(&draft, as: request, keyset)
-        return try await sent(draft, keyset, request)
+        return try sent(draft, keyset, request)
     }
 
     /// `GET /signal/{p}/{s}/0/{c}/0/{json}`: publishes a signal.
-    func getSignal(_ request: WireRequest) async throws -> Response {
+    @Sendable func getSignal(_ request: WireRequest) throws -> Handler.Reply {
         guard let bytes = request.rest(from: 6) else { throw WireError.invalidJSON }
         let (keyset, channel) = try place(of: request)
         let payload = try payload(bytes, limit: limits.signalDataBytes, .signalTooLarge)
         let typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
-        if let place = try await applySignal(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
-        return try await sent(typing.signal(), keyset, request)
+        guard typing.user != nil, typing.signalFact != nil else { return try sent(typing.signal(), keyset, request) }
+        return .later {
+            if let place = try await applySignal(typing, chat(keyset, for: request)) { return Self.sent(at: place) }
+            return try await sent(typing.signal(), keyset, request).response()
+        }
     }
 
     /// Publishes a payload. The checks run in PubNub's order, because the first failed check determines the response.
-    private func publish(_ bytes: [UInt8], _ request: WireRequest) async throws -> Response {
+    private func publish(_ bytes: [UInt8], _ request: WireRequest) throws -> Handler.Reply {
         let (keyset, channel) = try place(of: request)
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
         var typing = WireEventMapper(channel: channel, payload, user: try request.user(), label: try label(request))
         typing.meta = try meta(request)
         var draft = typing.publish()
         store(&draft, as: request, keyset)
-        if let thread = MappedThread(channel), draft.isReply,
-            let answer = try await sent(draft, in: thread, keyset, request)
-        {
-            return answer
+        let thread = MappedThread(channel).flatMap { draft.isReply ? $0 : nil }
+        guard thread != nil || typing.invitedTo != nil else { return try sent(draft, keyset, request) }
+        return .later { [draft, typing] in
+            if let thread, let answer = try await sent(draft, in: thread, keyset, request) { return answer }
+            var draft = draft
+            if try await isKnown(typing, chat(keyset, for: request)), draft.audience == .subscribers {
+                draft.audience = .wire
+            }
+            return try await sent(draft, keyset, request).response()
         }
-        if try await isKnown(typing, chat(keyset, for: request)), draft.audience == .subscribers {
-            draft.audience = .wire
-        }
-        return try await sent(draft, keyset, request)
     }
 
     /// Publishes a reply. Returns nil when the parent message does not exist or is itself a reply.
@@ -125,8 +129,13 @@ extension PubNubAPI {
         }
     }
 
-    private func sent(_ draft: EventDraft, _ keyset: Keyset, _ request: WireRequest) async throws -> Response {
-        Self.sent(try await chat(keyset, for: request).emit([draft]))
+    private func sent(_ draft: EventDraft, _ keyset: Keyset, _ request: WireRequest) throws -> Handler.Reply {
+        let chat = chat(keyset, for: request)
+        var drafts = [draft]
+        switch try chat.start(&drafts) {
+        case .emitted(let outcome): return .now(Self.sent(outcome))
+        case let started: return .later { Self.sent(try await chat.finish(started)) }
+        }
     }
 
     private static func sent(_ outcome: AppendOutcome) -> Response {

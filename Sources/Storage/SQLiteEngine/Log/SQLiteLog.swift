@@ -25,6 +25,10 @@ struct SQLiteLog: EventLog {
         return try result.get()
     }
 
+    func appendAtOnce(_ drafts: [EventDraft], unlessChangedSince revision: Revision) -> [Appended]? {
+        drafts.contains(where: \.needsCommit) ? nil : pass(drafts, unlessChangedSince: revision)
+    }
+
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {
         // Nothing is stored, so the batch needs no transaction.
         try await writerHandle.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in

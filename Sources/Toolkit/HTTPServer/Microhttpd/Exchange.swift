@@ -4,9 +4,9 @@ import Glibc
 /// One HTTP exchange: a request and its response, from the request line to the last byte of the response.
 ///
 /// libmicrohttpd calls `begin` with the header, `upload` with each piece of the body, and `ready` when the request is
-/// complete. After the connection is resumed, it calls `ready` again. The handler is a task on the loop that starts
-/// immediately. If the task finishes without suspending, the response is queued in the same call. Otherwise, the
-/// connection is suspended until the handler's response is passed to `decide`.
+/// complete. After the connection is resumed, it calls `ready` again. The handler starts immediately, on the loop. The
+/// work that remains after its start is a task. If the handler finishes without suspending, the response is queued in
+/// the same call. Otherwise, the connection is suspended until the handler's response is passed to `decide`.
 final class Exchange: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 
@@ -74,7 +74,7 @@ extension Exchange {
         fields = reader.fields
         peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
         query = parts.query
-        let plan = core.router.plan(method: method, path: parts.path, headers: head.headers)
+        let plan = core.routing.router.plan(method: method, path: parts.path, headers: head.headers)
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
@@ -237,9 +237,24 @@ extension Exchange {
         request.takesBody = plan.bodyPolicy != .none
         core.move(peer, to: pump == nil ? .working : .body)
         core.handlerBegan()
+        do {
+            switch try plan.handler.start(request) {
+            case .now(let response) where !response.isLong:
+                decide(response)
+                core.handlerEnded()
+            case let reply: finish(reply, request)
+            }
+        } catch {
+            failed(error)
+            core.handlerEnded()
+        }
+    }
+
+    /// Runs the rest of a handler's work in a task. Returns when the task has finished or waits.
+    private func finish(_ reply: Handler.Reply, _ request: Request) {
         task = Task.immediate(executorPreference: core.tasks) { [self] in
             do {
-                let response = try await plan.handler(request)
+                let response = try await reply.response()
                 decide(response.isLong ? await response.compressed(for: request.headers) : response)
             } catch {
                 failed(error)
@@ -300,7 +315,7 @@ extension Exchange {
     }
 
     func response(to problem: Problem) -> Response {
-        core.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
+        core.routing.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
     }
 }
 
@@ -338,7 +353,7 @@ extension Exchange {
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = DeferredResponse(
-            core.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
+            core.routing.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
             core: core)
         opening.open(reply)
         decision = reply.answer
@@ -362,7 +377,7 @@ extension Exchange {
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
-        return core.router.finish(response, to: head, plan: plan)
+        return core.routing.router.finish(response, to: head, plan: plan)
     }
 }
 

@@ -12,7 +12,9 @@ final class ServerCore: @unchecked Sendable {
     let options: ServerOptions
     /// The reserved address to listen on; `nil` when there is none or the listener has taken it.
     private var claimed: ReservedAddress?
-    var router: Router
+    /// The routes. Replaced as a whole when the CORS policy changes.
+    private(set) var routing: SharedRouter
+    var router: Router { routing.router }
     let loop: Loop
     /// The executor that handlers run on.
     let tasks: LoopTasks
@@ -76,7 +78,7 @@ final class ServerCore: @unchecked Sendable {
     init(options: ServerOptions, on claimed: ReservedAddress?, router: Router, loop: Loop, logger: Logger) {
         self.options = options
         self.claimed = claimed
-        self.router = router
+        routing = SharedRouter(router)
         self.loop = loop
         tasks = LoopTasks(loop)
         self.logger = logger
@@ -86,6 +88,12 @@ final class ServerCore: @unchecked Sendable {
     }
 
     var address: Server.Address? { boundAddress.withLock { $0 } }
+
+    func replace(cors: CORSPolicy) {
+        var router = routing.router
+        router.cors = cors
+        routing = SharedRouter(router)
+    }
 }
 
 /// An object whose connection is suspended: a request, the source of a response body, or an encrypted stream. The

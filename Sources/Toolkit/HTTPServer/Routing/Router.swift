@@ -5,14 +5,8 @@ import Text
 /// Add all routes first, then pass the router to a ``Server``. A router can also respond to requests without a socket
 /// (``respond(to:)``).
 public struct Router: Sendable {
-    /// A function that returns the response to one request. A handler runs on the server's loop, so it must not block.
-    /// Work that takes longer than about a millisecond must run on another thread. The handler's task is cancelled when
-    /// the client disconnects.
-    public typealias Handler = nonisolated(nonsending) @Sendable (Request) async throws -> Response
-
-    /// A function that wraps handlers: it is called instead of a handler and can call the handler.
-    public typealias Middleware =
-        nonisolated(nonsending) @Sendable (Request, RoutePattern, Handler) async throws -> Response
+    /// A function that wraps handlers: it is called instead of the start of a handler and can start the handler.
+    public typealias Middleware = @Sendable (Request, RoutePattern, Handler) throws -> Handler.Reply
 
     /// One entry of the routing table.
     public struct Route: Sendable {
@@ -74,7 +68,7 @@ public struct Router: Sendable {
     public init(problemBaseURL: String = "", cors: CORSPolicy = CORSPolicy()) {
         self.problemBaseURL = problemBaseURL
         self.cors = cors
-        notFound = { throw Problem.unknownRoute(path: $0.path) }
+        notFound = Handler(starting: { throw Problem.unknownRoute(path: $0.path) })
     }
 
     /// Adds a route. A `GET` route also handles `HEAD`, without the body. The router itself responds to every preflight
@@ -82,13 +76,22 @@ public struct Router: Sendable {
     /// Adding a method and pattern twice is a programming error.
     public mutating func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
-        options: RouteOptions = RouteOptions(), handler: @escaping Handler
+        options: RouteOptions = RouteOptions(), handler: Handler
     ) {
         var handler = handler
-        if let middleware { handler = { [inner = handler] in try await middleware($0, pattern, inner) } }
+        if let middleware { handler = Handler(starting: { [handler] in try middleware($0, pattern, handler) }) }
         let route = Route(method: method, pattern: pattern, body: body, options: options, handler: handler)
         routes.append(route)
         tree.insert(route)
+    }
+
+    /// Adds a route whose handler runs in a task; see ``add(_:_:body:options:handler:)``.
+    public mutating func add(
+        _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
+        options: RouteOptions = RouteOptions(),
+        _ respond: @escaping Handler.Function
+    ) {
+        add(method, pattern, body: body, options: options, handler: Handler(respond))
     }
 }
 
@@ -99,11 +102,11 @@ final class RoutePlan: Sendable {
     let parameters: PathParameters
     let bodyPolicy: BodyPolicy
     let options: RouteOptions
-    let handler: Router.Handler
+    let handler: Handler
 
     init(
         pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
-        options: RouteOptions, handler: @escaping Router.Handler
+        options: RouteOptions, handler: Handler
     ) {
         self.pattern = pattern
         self.parameters = parameters
@@ -127,11 +130,26 @@ final class RoutePlan: Sendable {
 
     /// Creates a plan that handles requests with `handler`, without parameters and without a body.
     fileprivate convenience init(
-        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: @escaping Router.Handler
+        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: Handler
     ) {
         self.init(
             pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), options: options, handler: handler)
     }
+
+    /// Creates a plan for requests that the router answers itself, without parameters and without a body.
+    fileprivate convenience init(
+        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(),
+        answer: @escaping @Sendable (Request) throws -> Response
+    ) {
+        self.init(pattern, options: options, answering: Handler(starting: { .now(try answer($0)) }))
+    }
+}
+
+/// A router that requests use without copying it.
+final class SharedRouter: Sendable {
+    let router: Router
+
+    init(_ router: Router) { self.router = router }
 }
 
 extension Router {
