@@ -6,7 +6,7 @@ import Testing
     private static let long = String(repeating: "x", count: 40)
 
     private static func shortened(_ text: String) -> String? {
-        ShortenedText.shortened(Array(text.utf8), member: "data").map { String(decoding: $0, as: UTF8.self) }
+        TextScan(Array(text.utf8), depth: 100, shortening: "data").shortened.map { String(decoding: $0, as: UTF8.self) }
     }
 
     @Test("leaves out the middle of long strings in one member") func member() {
@@ -49,6 +49,9 @@ import Testing
                 #expect(whole.text == passedOn.text, "\(text)")
                 #expect(passedOn.root["data"] == nil)
                 #expect(passedOn.root["a"]?.string == whole.root["a"]?.string)
+                let (members, raw) = (JSONMembers(passedOn)?.all, whole.text.rawMembers())
+                #expect(
+                    members?.map(\.name) == raw?.map(\.name) && members?.map(\.value) == raw?.map(\.value), "\(text)")
             case (.failure(let whole), .failure(let passedOn)): #expect("\(whole)" == "\(passedOn)", "\(text)")
             default: Issue.record("different verdicts: \(text)")
             }

@@ -17,11 +17,11 @@ extension Event {
     ///   `included`; nil prints no such member.
     public func printEnvelope(to writer: inout JSONWriter, included: JSONText? = nil) {
         writer.beginObject()
-        writer.member("id", timetoken.eventID)
+        writer.member("id", eventAt: timetoken)
         writer.member("type", type)
         writer.member("kind", kind.name)
         writer.member("timestamp", timetoken.timestamp)
-        writer.member("timetoken", timetoken.description)
+        writer.member("timetoken", timetoken)
         writer.member("channel", channel.name)
         if let user { writer.member("user", user) }
         writer.member("data", data)

@@ -100,6 +100,10 @@ public enum Names {
     }
 
     private static func check(_ name: String, _ what: String, _ length: ClosedRange<Int>) throws(ChatError) {
+        // In a name of printable ASCII characters, each byte is a character.
+        if length.contains(name.utf8.count), name.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: ",") }) {
+            return
+        }
         guard length.contains(name.unicodeScalars.count) else {
             throw ChatError(
                 .malformed, "\(what) must be \(length.lowerBound) to \(length.upperBound) characters long", field: what)

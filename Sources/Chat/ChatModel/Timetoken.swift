@@ -1,4 +1,5 @@
 import Glibc
+public import JSON
 
 /// A position in the event log, which is also a time: ticks of 100 ns since 1970-01-01T00:00:00Z.
 ///
@@ -92,6 +93,18 @@ extension Timetoken: CustomStringConvertible, ExpressibleByIntegerLiteral {
                 return length + digits.count - first
             }
         }
+    }
+}
+
+extension JSONWriter {
+    /// Prints a member with a timetoken, as a string of its digits.
+    public mutating func member(_ name: StaticString, _ timetoken: Timetoken) {
+        member(name, digits: timetoken.rawValue)
+    }
+
+    /// Prints a member with the id of the event at a timetoken.
+    public mutating func member(_ name: StaticString, eventAt timetoken: Timetoken) {
+        member(name, prefix: "evt_", digits: timetoken.rawValue)
     }
 }
 

@@ -280,7 +280,7 @@ extension GatewayBackend {
             case .delivered: "delivered"
             case .read: "read"
             }
-        let body = body { writer in if let timetoken { writer.member("timetoken", timetoken.description) } }
+        let body = body { writer in if let timetoken { writer.member("timetoken", timetoken) } }
         _ = try await send(Call("PUT", RequestPath("channels", channel, "members", user, word), body: body))
     }
 

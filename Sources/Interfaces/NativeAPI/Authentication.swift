@@ -199,13 +199,13 @@ extension NativeAPI {
 
     /// The text after `Bearer`; nil without the header field.
     private static func bearer(_ headers: Headers) throws(ChatError) -> Secret? {
-        guard var field = headers["Authorization"] else { return nil }
-        let key = field.withUTF8 { field -> [UInt8] in
+        let key = headers.withValue(of: "Authorization") { field -> [UInt8] in
             let scheme = field.prefix { $0 != UInt8(ascii: " ") }
             // All letters of the scheme are ASCII, and setting this bit gives their lower case.
             guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return [] }
             return Array(field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
         }
+        guard let key else { return nil }
         guard !key.isEmpty else {
             throw ChatError(
                 .unauthorized, "the only supported scheme is 'Bearer'; send 'Authorization: Bearer <key>'",

@@ -43,13 +43,13 @@ public final class DeferredResponse: @unchecked Sendable {
     public let remoteAddress: RemoteAddress
     /// The address at the other end of the connection: the client's, or a proxy's.
     let peer: RemoteAddress
-    let context: Router.Context
+    let context: RequestRouter.Context
     private let core: ServerCore
     private var place = Place.opening
     private(set) var answer: Response?
     private var disconnectHandler: (@Sendable () -> Void)?
 
-    init(_ context: Router.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, core: ServerCore) {
+    init(_ context: RequestRouter.Context, remoteAddress: RemoteAddress, peer: RemoteAddress, core: ServerCore) {
         self.context = context
         self.remoteAddress = remoteAddress
         self.peer = peer

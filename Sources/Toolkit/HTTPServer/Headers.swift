@@ -1,3 +1,5 @@
+import Glibc
+
 /// Header fields in the order of the message. Names are compared without regard to case.
 ///
 /// All names and values share one buffer. A request carries about ten fields and most handlers read two of them, so
@@ -54,6 +56,21 @@ public struct Headers: Sendable {
         index(of: name).map { value(of: fields[$0]) }
     }
 
+    /// Calls `body` with the bytes of the first field with this name, without surrounding white space. Returns nil and
+    /// does not call `body` when there is no such field.
+    public func withValue<Result>(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
+        guard let index = index(of: name) else { return nil }
+        let range = range(of: fields[index])
+        return text.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+    }
+
+    /// True when the first field with this name has exactly this value.
+    public func has(_ name: String, _ value: StaticString) -> Bool {
+        withValue(of: name) { bytes in
+            bytes.count == value.utf8CodeUnitCount && memcmp(bytes.baseAddress!, value.utf8Start, bytes.count) == 0
+        } ?? false
+    }
+
     /// The values of all fields with this name, in order.
     public subscript(all name: String) -> [String] {
         var values: [String] = []
@@ -98,12 +115,14 @@ public struct Headers: Sendable {
         return true
     }
 
-    private func value(of field: Field) -> String {
+    private func value(of field: Field) -> String { String(decoding: text[range(of: field)], as: UTF8.self) }
+
+    private func range(of field: Field) -> Range<Int> {
         let start = field.start + field.nameLength
         var range = start..<start + field.valueLength
         while let last = range.last, ASCII.isBlank(text[last]) { range = range.lowerBound..<last }
         while let first = range.first, ASCII.isBlank(text[first]) { range = first + 1..<range.upperBound }
-        return String(decoding: text[range], as: UTF8.self)
+        return range
     }
 }
 

@@ -99,7 +99,8 @@ extension JSONText {
         return raw.count == wanted.utf8.count && raw.elementsEqual(wanted.utf8)
     }
 
-    private static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>) -> String {
+    /// The text of the name at `span`, which lies inside a text that was parsed successfully.
+    static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>) -> String {
         let raw = UnsafeBufferPointer(rebasing: bytes[span])
         guard raw.contains(UInt8(ascii: "\\")) else { return String(decoding: raw, as: UTF8.self) }
         let quoted = [UInt8(ascii: "\"")] + Array(raw) + [UInt8(ascii: "\"")]

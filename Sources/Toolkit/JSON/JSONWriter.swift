@@ -72,6 +72,25 @@ public struct JSONWriter: ~Copyable {
         bytes.append(contentsOf: String(value).utf8)
     }
 
+    /// Prints a member with a string that consists of `prefix` and the decimal digits of a number. The prefix must not
+    /// need escapes.
+    public mutating func member(_ name: StaticString, prefix: StaticString = "", digits value: UInt64) {
+        key(name)
+        bytes.append(UInt8(ascii: "\""))
+        if prefix.utf8CodeUnitCount > 0 { prefix.withUTF8Buffer { bytes.append(contentsOf: $0) } }
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+            var rest = value
+            var first = digits.count
+            repeat {
+                first -= 1
+                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            } while rest > 0
+            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        }
+        bytes.append(UInt8(ascii: "\""))
+    }
+
     /// Prints `true` or `false`.
     public mutating func boolean(_ value: Bool) {
         separate()
@@ -153,9 +172,10 @@ public struct JSONWriter: ~Copyable {
     /// control characters.
     private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
         var start = 0
-        for (index, byte) in text.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C {
+        while case let index = text.endOfUnescaped(from: start), index < text.count {
             bytes.append(contentsOf: UnsafeBufferPointer(rebasing: text[start..<index]))
             start = index + 1
+            let byte = text[index]
             bytes.append(0x5C)
             switch byte {
             case 0x22, 0x5C: bytes.append(byte)

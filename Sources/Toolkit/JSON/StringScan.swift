@@ -19,6 +19,12 @@ extension UnsafeBufferPointer<UInt8> {
         }
     }
 
+    /// The index of the first byte from `start` that a JSON string must contain as an escape: a quotation mark, a
+    /// backslash or a control character. `count` if there is none.
+    func endOfUnescaped(from start: Int) -> Int {
+        first(from: start) { $0.contains(UInt8(ascii: "\"")) | $0.contains(UInt8(ascii: "\\")) | $0.isControl }
+    }
+
     /// The index of the first byte, not before `start`, that passes a test; `count` if there is none. `marks` applies
     /// the test to eight bytes and returns the mask of the result; see ``ByteWord``.
     @inline(__always)

@@ -4,14 +4,19 @@ extension Router {
     /// Returns the response of a server with these routes, without a socket. It omits what belongs to the wire
     /// (decompression, the missing body of `HEAD`). A streamed route receives the request's body as one piece.
     public func respond(to request: Request) async -> Response {
-        let plan = plan(method: request.method, path: request.path, headers: request.headers)
-        var response = finish(await answer(request, plan), in: context(of: request.head, plan: plan))
+        let router = RequestRouter(self)
+        let plan = router.plan(method: request.method, path: request.path, headers: request.headers)
+        let answer = await router.answer(request, plan)
+        var response = router.finish(answer, in: router.context(of: request.head, plan: plan))
         response.headers.append(("X-Request-Id", request.id))
         response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response
     }
 
-    private func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
+}
+
+extension RequestRouter {
+    fileprivate func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
         var request = request
         request.parameters = plan.parameters
         request.takesBody = plan.bodyPolicy != .none

@@ -85,6 +85,17 @@ public final class EventTypes: Sendable {
         contents.withLock { $0[app]?.entries[ExactText(name)] }
     }
 
+    /// What a declared type requires of an event: its validator, and the retention of its events. Nil when the app has
+    /// not declared the type. Unlike ``entry(_:in:)``, copies no description of the type.
+    private func rule(of name: String, in app: AppID) -> (validator: SchemaValidator?, retention: Duration?)? {
+        contents.withLock { contents in
+            guard !contents.isEmpty, let entries = contents[app]?.entries,
+                let index = entries.index(forKey: ExactText(name))
+            else { return nil }
+            return (entries.values[index].validator, entries.values[index].type.settings.retention)
+        }
+    }
+
     /// The types that an app has declared, in no particular order.
     func declared(in app: AppID) -> [EventType] {
         contents.withLock { contents in (contents[app]?.entries.values).map { $0.map(\.type) } ?? [] }
@@ -118,7 +129,7 @@ extension EventTypes {
         if draft.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
             return (try validator.admit(draft.data, parsed: draft.parsedData, within: &work), nil)
         }
-        guard let entry = entry(type, in: app) else {
+        guard let rule = rule(of: type, in: app) else {
             // An event without a type has the type `BuiltInTypes.custom`, and counts as undeclared.
             guard keyring.requiresDeclaredTypes(app), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
                 return (nil, nil)
@@ -128,10 +139,7 @@ extension EventTypes {
                 "the event type '\(type)' is not declared, and this app accepts declared types only; declare the type first",
                 slug: "undeclared_type")
         }
-        return (
-            try entry.validator?.admit(draft.data, parsed: draft.parsedData, within: &work),
-            entry.type.settings.retention
-        )
+        return (try rule.validator?.admit(draft.data, parsed: draft.parsedData, within: &work), rule.retention)
     }
 
     /// Validates an imported event. Events of built-in types are checked against the catalogue, because readers rely on
@@ -167,8 +175,8 @@ extension EventTypes {
     private func inspect(_ event: Event, within work: inout ValidationBudget) {
         let name = ExactText(event.type)
         let (candidate, validator) = contents.withLock { contents -> (Candidate?, SchemaValidator?) in
-            guard let app = contents[event.channel.app] else { return (nil, nil) }
-            return (app.candidates[name], app.entries[name]?.validator)
+            guard !contents.isEmpty, let app = contents[event.channel.app] else { return (nil, nil) }
+            return (app.candidates.isEmpty ? nil : app.candidates[name], app.entries[name]?.validator)
         }
         candidate?.inspect(event, depth: limits.jsonDepth, within: &work)
         if let validator, validator.mode == .warn, event.draft.schema == nil { violations.record(event) }

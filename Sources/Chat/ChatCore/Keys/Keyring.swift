@@ -11,6 +11,8 @@ public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
         var bySubscribeKey: [ExactText: AppID] = [:]
+        /// The apps that accept only events of declared types.
+        var declaredOnly: Set<AppID> = []
         var keys: [RecordKey: APIKey] = [:]
         var byDigest: [String: RecordKey] = [:]
         /// The record keys of the API keys that sign tokens, by the id of the API key. These ids are unique in the
@@ -86,6 +88,7 @@ public final class Keyring: Sendable {
             }
             let app = app.map { metered($0, former: former) }
             apps[id] = app
+            if app?.requiresDeclaredTypes == true { declaredOnly.insert(id) } else { declaredOnly.remove(id) }
             if let app { bySubscribeKey[ExactText(app.subscribeKey)] = id }
             if app?.meters != nil || former?.meters != nil {
                 for key in keys.values where key.app == id { meter(key) }
@@ -215,7 +218,7 @@ public final class Keyring: Sendable {
 
     /// Returns true when an app accepts only events of declared types.
     func requiresDeclaredTypes(_ app: AppID) -> Bool {
-        contents.withLock { $0.apps[app]?.requiresDeclaredTypes ?? false }
+        contents.withLock { $0.declaredOnly.contains(app) }
     }
 
     /// All apps, ordered by id.

@@ -50,7 +50,7 @@ public struct Message: Sendable {
     }
 
     private func printMembers(to writer: inout JSONWriter) {
-        writer.member("timetoken", timetoken.description)
+        writer.member("timetoken", timetoken)
         writer.member("type", event.type)
         writer.member("kind", event.kind.name)
         writer.member("channel", event.channel.name)
@@ -68,8 +68,8 @@ public struct Message: Sendable {
     /// Prints the members that identify the message. Used for readers who may not read its content.
     func printReference(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("id", event.id)
-        writer.member("timetoken", timetoken.description)
+        writer.member("id", eventAt: event.timetoken)
+        writer.member("timetoken", timetoken)
         writer.member("channel", event.channel.name)
         if let user = event.user { writer.member("user", user) } else { writer.nullMember("user") }
         if record.threadOf != .zero { writer.member("thread_of", record.threadOf.description) }

@@ -99,7 +99,7 @@ public struct MessageLinks: Sendable {
     private static func print(_ quoted: Message, to writer: inout JSONWriter) {
         writer.key("quotedMessage")
         writer.beginObject()
-        writer.member("timetoken", quoted.timetoken.description)
+        writer.member("timetoken", quoted.timetoken)
         writer.member("text", quoted.text ?? "")
         if let user = quoted.event.user { writer.member("userId", user) }
         writer.endObject()

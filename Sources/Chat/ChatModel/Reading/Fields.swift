@@ -9,8 +9,9 @@ public struct Fields: Sendable {
     public let value: JSONValue
     /// The JSON pointer of this object in the body, such as `#` or `#/events/3`.
     public let pointer: String
+    private let object: JSONMembers
     /// The members in the order in which they were sent, each value with its bytes.
-    public let members: [(name: String, value: JSONText)]
+    public var members: [(name: String, value: JSONText)] { object.all }
 
     /// Parses the body of a request.
     ///
@@ -27,7 +28,7 @@ public struct Fields: Sendable {
     ///
     /// - Throws: `.malformed` when the body is not an object or has members that are not in `known`.
     public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
-        try self.init(document.root, text: document.text, pointer: "#", known: known)
+        try self.init(document.root, JSONMembers(document), pointer: "#", known: known)
     }
 
     /// Reads an object inside a body that is already parsed.
@@ -35,12 +36,16 @@ public struct Fields: Sendable {
     /// - Throws: `.malformed` when the value is not an object or has members that are not in `known`; nil allows any
     ///   name.
     public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
-        guard let members = text.rawMembers() else {
-            throw Self.wrongType(pointer, expected: "object", value)
-        }
+        try self.init(value, JSONMembers(value, text: text), pointer: pointer, known: known)
+    }
+
+    private init(
+        _ value: JSONValue, _ object: JSONMembers?, pointer: String, known: [String]?
+    ) throws(ChatError) {
+        guard let object else { throw Self.wrongType(pointer, expected: "object", value) }
         self.value = value
         self.pointer = pointer
-        self.members = members
+        self.object = object
         if let known { try refuseUnknown(known) }
     }
 
@@ -71,15 +76,15 @@ public struct Fields: Sendable {
     }
 
     /// True when the member was sent, even as `null`.
-    public func has(_ name: String) -> Bool { members.contains { $0.name == name } }
+    public func has(_ name: String) -> Bool { object.contains(name) }
 
     /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
-    public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }?.value }
+    public func raw(_ name: String) -> JSONText? { object.raw(name) }
 
     /// The parsed value of a member; nil when the member was not sent, is JSON `null`, or is read only as text
     /// (`passedOn`).
     public func member(_ name: String) -> JSONValue? {
-        guard has(name), let member = value[name], !member.isNull else { return nil }
+        guard let member = object[name], !member.isNull else { return nil }
         return member
     }
 }
@@ -372,10 +377,10 @@ extension Fields {
     /// - Throws: `.malformed`, slug `unknown_member`, with an error for each of the first unknown members. Each
     ///   suggests the most similar known name.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
-        let unknown = members.filter { !known.contains($0.name) }
-        guard !unknown.isEmpty else { return }
-        let faults = unknown.prefix(Self.faultsListed).map { member in
-            ChatError.FieldError.unknown(member.name, in: pointer, known: known)
+        guard object.names.contains(where: { !known.contains($0) }) else { return }
+        let unknown = object.names.filter { !known.contains($0) }
+        let faults = unknown.prefix(Self.faultsListed).map { name in
+            ChatError.FieldError.unknown(name, in: pointer, known: known)
         }
         var error = ChatError(.malformed, "\(faults[0].place): \(faults[0].detail)", slug: "unknown_member")
         error.faults = Array(faults)

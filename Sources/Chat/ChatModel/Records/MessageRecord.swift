@@ -215,7 +215,7 @@ public struct MessageRecord: Sendable, Equatable {
                 for mention in mentions {
                     writer.beginObject()
                     writer.member("channel", mention.channel)
-                    writer.member("timetoken", mention.timetoken.description)
+                    writer.member("timetoken", mention.timetoken)
                     writer.endObject()
                 }
                 writer.endArray()

@@ -57,8 +57,8 @@ extension InboundReceipt {
         writer.beginArray()
         for appended in events {
             writer.beginObject()
-            writer.member("id", appended.event.id)
-            writer.member("timetoken", appended.event.timetoken.description)
+            writer.member("id", eventAt: appended.event.timetoken)
+            writer.member("timetoken", appended.event.timetoken)
             writer.member("duplicate", appended.isDuplicate)
             writer.endObject()
         }

@@ -184,13 +184,16 @@ enum CloudEventForm: Equatable {
 
     /// Determines the mode of a request; nil when the request is not a CloudEvent.
     init?(_ headers: Headers) {
+        let isMarked = headers.contains("ce-specversion")
+        // Nearly all requests have exactly this type.
+        guard isMarked || !headers.has("Content-Type", "application/json") else { return nil }
         let media = MediaType(headers["Content-Type"] ?? "")
         // The batch type is checked first, because the type of a single event is a prefix of it.
         if media.type == "application", media.subtype.hasPrefix("cloudevents-batch") {
             self = media.isJSON ? .batch : .foreign
         } else if media.type == "application", media.subtype.hasPrefix("cloudevents") {
             self = media.isJSON || media.subtype == "cloudevents" ? .structured : .foreign
-        } else if headers.contains("ce-specversion") {
+        } else if isMarked {
             self = .binary
         } else {
             return nil
@@ -228,6 +231,6 @@ extension NativeAPI {
                 emitRequest.drafts.append(try CloudEvent(fields, limits: limits).draft(channel: channel))
             }
         }
-        return try answer(emitRequest, to: request, caller, also: ["channel"])
+        return try answer(&emitRequest, to: request, caller, also: ["channel"])
     }
 }

@@ -54,31 +54,31 @@ extension NativeAPI {
             .messages, DraftParser.messageMembers, in: request, listPath: request.path, DraftParser.message,
             DraftParser.links)
         emitRequest.shape = .message
-        return try answer(emitRequest, to: request, caller)
+        return try answer(&emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/events`: emits an event into a channel. Returns the event's id and timetoken, or
     /// the predicted result of a dry run.
     @Sendable func postEvent(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
-        let emitRequest = try emitRequest(
+        var emitRequest = try emitRequest(
             .events, DraftParser.eventMembers, in: request, listPath: Self.eventList, DraftParser.event)
-        return try answer(emitRequest, to: request, caller)
+        return try answer(&emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/signals`: emits a signal, which is not stored in history. Returns its id and
     /// timetoken with status 202.
     @Sendable func postSignal(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
-        let emitRequest = try emitRequest(
+        var emitRequest = try emitRequest(
             .signals, DraftParser.signalMembers, in: request, status: 202, DraftParser.signal)
-        return try answer(emitRequest, to: request, caller)
+        return try answer(&emitRequest, to: request, caller)
     }
 
     /// `POST /v1/channels/{channel}/fire`: emits an event that only webhooks receive. Returns its id and timetoken with
     /// status 202.
     @Sendable func postFire(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
-        let emitRequest = try emitRequest(
+        var emitRequest = try emitRequest(
             .fire, DraftParser.fireMembers, in: request, status: 202, DraftParser.fire)
-        return try answer(emitRequest, to: request, caller)
+        return try answer(&emitRequest, to: request, caller)
     }
 
     /// Parses the event in a body, with the channel in the path.
@@ -103,7 +103,8 @@ extension NativeAPI {
             return try postCloudEvents(form, request, caller)
         }
         try requireBody(of: request, within: limits.emitBodyBytes)
-        return try answer(try anyChannelRequest(request), to: request, caller)
+        var emitRequest = try anyChannelRequest(request)
+        return try answer(&emitRequest, to: request, caller)
     }
 
     private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
@@ -130,19 +131,18 @@ extension NativeAPI {
     }
 
     /// Emits events. Responds once they are durable or, if they are ephemeral, once they are visible. With
-    /// `?dry_run=true`, only predicts the result.
+    /// `?dry_run=true`, only predicts the result. The drafts are checked and completed in place.
     func answer(
-        _ emitRequest: EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
+        _ emitRequest: inout EmitRequest, to request: Request, _ caller: Caller, also known: [String] = []
     ) throws -> Handler.Reply {
         let chat = try chat(for: caller, request)
         let key = try IdempotencyKey(request.headers)
         if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
-            return .later { try await dryRun(emitRequest, chat) }
+            return .later { [emitRequest] in try await dryRun(emitRequest, chat) }
         }
         guard key == nil, emitRequest.links == nil else {
-            return .later { try await answer(emitRequest, once: key, to: request, chat) }
+            return .later { [emitRequest] in try await answer(emitRequest, once: key, to: request, chat) }
         }
-        var emitRequest = emitRequest
         switch try chat.start(&emitRequest.drafts) {
         case .emitted(let outcome): return .now(counted(outcome, of: emitRequest, for: caller))
         case let started:
@@ -229,8 +229,8 @@ extension NativeAPI {
     /// is a duplicate.
     static func printAppended(of appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
         let event = appended.event
-        writer.member("id", event.id)
-        writer.member("timetoken", event.timetoken.description)
+        writer.member("id", eventAt: event.timetoken)
+        writer.member("timetoken", event.timetoken)
         writer.member("channel", event.channel.name)
         writer.member("type", event.type)
         // The response to a repeated request equals the first response, in which the events were new.

@@ -175,7 +175,7 @@ struct FetchRequest {
         guard let shown = VisiblePayload(event) else { return }
         writer.beginObject()
         writer.member("message", shown.payload)
-        writer.member("timetoken", event.timetoken.description)
+        writer.member("timetoken", event.timetoken)
         if showsUser, let user = event.user { writer.member("uuid", user) }
         if showsMeta { writer.member("meta", shown.meta ?? JSONText(string: "")) }
         if showsKind { writer.member("message_type", shown.kind ?? 0) }

@@ -9,9 +9,10 @@ final class PassingEvents: Sendable {
         var first = 0
         var bytes = 0
 
-        mutating func add(_ event: Event) {
+        mutating func add(_ event: Event, capacity: Int, olderThan edge: Timetoken) {
             events.append(event)
             bytes += event.weight
+            drop(above: capacity, olderThan: edge)
         }
 
         mutating func drop(above capacity: Int, olderThan edge: Timetoken) {
@@ -41,8 +42,7 @@ final class PassingEvents: Sendable {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
-                rings[event.channel.app, default: Ring()].add(event)
-                rings[event.channel.app]?.drop(above: capacity, olderThan: edge)
+                rings[event.channel.app, default: Ring()].add(event, capacity: capacity, olderThan: edge)
             }
         }
     }

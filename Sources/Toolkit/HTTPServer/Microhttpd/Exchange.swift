@@ -74,7 +74,7 @@ extension Exchange {
         fields = reader.fields
         peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
         query = parts.query
-        let plan = core.routing.router.plan(method: method, path: parts.path, headers: head.headers)
+        let plan = core.router.plan(method: method, path: parts.path, headers: head.headers)
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
@@ -315,7 +315,7 @@ extension Exchange {
     }
 
     func response(to problem: Problem) -> Response {
-        core.routing.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
+        core.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
     }
 }
 
@@ -353,7 +353,7 @@ extension Exchange {
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
         guard let plan else { return .NO }
         let reply = DeferredResponse(
-            core.routing.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
+            core.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
             core: core)
         opening.open(reply)
         decision = reply.answer
@@ -377,7 +377,7 @@ extension Exchange {
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: Response) -> Response {
         guard let head, let plan else { return response }
-        return core.routing.router.finish(response, to: head, plan: plan)
+        return core.router.finish(response, to: head, plan: plan)
     }
 }
 

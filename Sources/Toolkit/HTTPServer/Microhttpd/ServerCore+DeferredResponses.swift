@@ -41,7 +41,7 @@ extension ServerCore {
 
     private func sendAnswer(on socket: DeferredSocket) {
         guard let answer = socket.reply.answer else { return }
-        let response = routing.router.finish(answer, in: socket.reply.context)
+        let response = router.finish(answer, in: socket.reply.context)
         let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)

@@ -58,14 +58,14 @@ extension ServerCore {
         }
         let id = makeRequestID()
         var response = MHDErrorPages.problem(status, limits: options.limits)
-            .response(baseURL: router.problemBaseURL, requestID: id)
+            .response(baseURL: router.table.problemBaseURL, requestID: id)
         response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
         return .response(response)
     }
 
     func rawResponse(to problem: Problem) -> [UInt8] {
         let id = makeRequestID()
-        let response = problem.response(baseURL: router.problemBaseURL, requestID: id)
+        let response = problem.response(baseURL: router.table.problemBaseURL, requestID: id)
         return RawResponse.message(response, isHead: false, requestID: id, date: date.updated())
     }
 

@@ -12,9 +12,8 @@ final class ServerCore: @unchecked Sendable {
     let options: ServerOptions
     /// The reserved address to listen on; `nil` when there is none or the listener has taken it.
     private var claimed: ReservedAddress?
-    /// The routes. Replaced as a whole when the CORS policy changes.
-    private(set) var routing: SharedRouter
-    var router: Router { routing.router }
+    /// Replaced as a whole when the CORS policy changes.
+    private(set) var router: RequestRouter
     let loop: Loop
     /// The executor that handlers run on.
     let tasks: LoopTasks
@@ -78,7 +77,7 @@ final class ServerCore: @unchecked Sendable {
     init(options: ServerOptions, on claimed: ReservedAddress?, router: Router, loop: Loop, logger: Logger) {
         self.options = options
         self.claimed = claimed
-        routing = SharedRouter(router)
+        self.router = RequestRouter(router)
         self.loop = loop
         tasks = LoopTasks(loop)
         self.logger = logger
@@ -90,9 +89,9 @@ final class ServerCore: @unchecked Sendable {
     var address: Server.Address? { boundAddress.withLock { $0 } }
 
     func replace(cors: CORSPolicy) {
-        var router = routing.router
-        router.cors = cors
-        routing = SharedRouter(router)
+        var table = router.table
+        table.cors = cors
+        router = RequestRouter(table)
     }
 }
 

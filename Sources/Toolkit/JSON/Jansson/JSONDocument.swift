@@ -10,6 +10,8 @@ public final class JSONDocument: @unchecked Sendable {
     let tree: UnsafeMutablePointer<json_t>
     /// The text, without surrounding white space.
     public let text: JSONText
+    /// The members of the outer object, with their ranges in ``text``; empty when the root is not an object.
+    let outerMembers: [TextScan.Member]
     /// False when every integer was read as a double, because an integer of the text did not fit into 64 bits
     /// (`JSONNumbers.lenient`).
     public let hasExactIntegers: Bool
@@ -27,8 +29,9 @@ public final class JSONDocument: @unchecked Sendable {
         guard bytes.count <= limits.bytes else {
             throw JSONError(reason: .tooLarge, message: "the text is longer than \(limits.bytes) bytes")
         }
-        try Nesting.check(bytes, limit: limits.depth)
-        let shortened = member.flatMap { ShortenedText.shortened(bytes, member: $0) }
+        let scan = TextScan(bytes, depth: limits.depth, shortening: member)
+        if let offset = scan.firstTooDeep { throw .tooDeep(bytes, at: offset, limit: limits.depth) }
+        let shortened = scan.shortened
         let (tree, isExact): (tree: UnsafeMutablePointer<json_t>, isExact: Bool)
         do throws(JSONError) {
             (tree, isExact) = try Self.parse(shortened ?? bytes, numbers: numbers, duplicates: duplicates)
@@ -38,7 +41,12 @@ public final class JSONDocument: @unchecked Sendable {
             (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
         }
         if let member { json_object_del(tree, member) }
-        self.init(tree: tree, text: JSONText(trusted: Self.trimmed(bytes)), hasExactIntegers: isExact)
+        let range = Self.trimmedRange(bytes)
+        let isWhole = range.count == bytes.count
+        self.init(
+            tree: tree, text: JSONText(trusted: isWhole ? bytes : Array(bytes[range])),
+            outerMembers: range.lowerBound == 0 ? scan.members : scan.members.map { $0.moved(by: -range.lowerBound) },
+            hasExactIntegers: isExact)
     }
 
     /// Parses a text that the program has printed or parsed before. Accepts all numbers. If an object contains a name
@@ -49,9 +57,12 @@ public final class JSONDocument: @unchecked Sendable {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }
 
-    private init(tree: UnsafeMutablePointer<json_t>, text: JSONText, hasExactIntegers: Bool) {
+    private init(
+        tree: UnsafeMutablePointer<json_t>, text: JSONText, outerMembers: [TextScan.Member], hasExactIntegers: Bool
+    ) {
         self.tree = tree
         self.text = text
+        self.outerMembers = outerMembers
         self.hasExactIntegers = hasExactIntegers
     }
 
@@ -95,13 +106,13 @@ public final class JSONDocument: @unchecked Sendable {
         }
     }
 
-    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    /// The range of a text without surrounding white space.
+    private static func trimmedRange(_ bytes: [UInt8]) -> Range<Int> {
         func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
-        guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last) else { return bytes }
-        guard let start = bytes.firstIndex(where: { !isSpace($0) }),
-            let end = bytes.lastIndex(where: { !isSpace($0) })
-        else { return bytes }
-        return Array(bytes[start...end])
+        guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last),
+            let start = bytes.firstIndex(where: { !isSpace($0) }), let end = bytes.lastIndex(where: { !isSpace($0) })
+        else { return bytes.indices }
+        return start..<end + 1
     }
 }
 
@@ -115,6 +126,17 @@ extension JSONDocument {
 }
 
 extension JSONError {
+    /// The error for the bracket at `offset` that is nested too deeply.
+    fileprivate static func tooDeep(_ bytes: [UInt8], at offset: Int, limit: Int) -> JSONError {
+        let before = bytes[..<offset]
+        let lineStart = before.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
+        return JSONError(
+            reason: .tooDeep, message: "nested deeper than \(limit) levels",
+            line: before.count(where: { $0 == 0x0A }) + 1,
+            // Columns count characters, so UTF-8 continuation bytes are not counted.
+            column: before[lineStart...].count(where: { $0 & 0xC0 != 0x80 }) + 1, offset: offset)
+    }
+
     /// Creates an error from jansson's error report. jansson's message may quote the text at the position of the error
     /// (`… near 'x'`). The quote is safe to return, because it is part of the sender's own text.
     init(_ failure: json_error_t) {

@@ -1,0 +1,151 @@
+import Text
+
+/// The work of a router for each request. A class, so that requests use the routes without copying them.
+final class RequestRouter: Sendable {
+    /// The routes and their settings.
+    let table: Router
+
+    init(_ table: Router) { self.table = table }
+}
+
+extension RequestRouter {
+    func plan(method: HTTPMethod, path: String, headers: Headers) -> RoutePlan {
+        var path = path
+        return path.withUTF8 { plan(method: method, path: $0, headers: headers) }
+    }
+
+    private func plan(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RoutePlan {
+        guard table.hosts.allows(headers) else {
+            return RoutePlan(nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
+        }
+        let match = table.tree.match(path)
+        if table.refusesCrossSite, isCrossSite(headers) {
+            let isLink = headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document"
+            guard isLink, match?.endpoint.options.isPage ?? false else {
+                return RoutePlan(nil) { _ in throw Problem.crossSiteRequest }
+            }
+        }
+        guard let match else { return RoutePlan(nil, answering: table.notFound) }
+        let endpoint = match.endpoint
+        // The handler of GET also handles HEAD. The server then omits the body.
+        let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
+        if let plan = own, method != .options || !Self.isPreflight(headers) {
+            return match.captures.isEmpty || !plan.options.decodesPath ? plan : filled(plan, path, match.captures)
+        }
+        let allowed = Self.methods(at: endpoint)
+        guard method == .options else {
+            let named = method == .post ? table.tree.put(below: match) : nil
+            return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in
+                throw Problem.methodNotAllowed(method, allowed: allowed, named: named)
+            }
+        }
+        let answer = optionsHeaders(headers, allowed: allowed, endpoint.options.cors ?? table.cors)
+        return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in .empty(headers: answer) }
+    }
+
+    private func filled(
+        _ plan: RoutePlan, _ path: UnsafeBufferPointer<UInt8>, _ captures: [Range<Int>]
+    ) -> RoutePlan {
+        var parameters: [(name: String, value: String)] = []
+        parameters.reserveCapacity(captures.count)
+        for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
+            guard let value = PercentEncoding.decodeSegment(path[capture]) else {
+                return RoutePlan(plan.pattern, options: plan.options) { _ in
+                    throw Problem.malformedRequest(
+                        "The path segment for '\(name)' has an invalid percent-encoding or character")
+                }
+            }
+            parameters.append((name, value))
+        }
+        return RoutePlan(
+            pattern: plan.pattern, parameters: PathParameters(parameters), bodyPolicy: plan.bodyPolicy,
+            options: plan.options, handler: plan.handler)
+    }
+
+    private func optionsHeaders(
+        _ request: Headers, allowed: [HTTPMethod], _ cors: CORSPolicy
+    ) -> [(name: String, value: String)] {
+        let allow = ("Allow", allowed.map(\.rawValue).joined(separator: ", "))
+        let isAllowed = cors.headers(for: request).contains { $0.name == "Access-Control-Allow-Origin" }
+        return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
+    }
+
+    /// Returns true for a request that a browser sends for a page of another site, unless ``cors`` allows the page's
+    /// origin. Requests for images and scripts have no `Origin`. Their `Referer` contains the origin of the page,
+    /// unless the page hides it.
+    private func isCrossSite(_ headers: Headers) -> Bool {
+        guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
+        let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
+        return !(page.map(table.cors.allows) ?? false)
+    }
+
+    /// Returns the origin of an absolute URL: scheme, host and port, without the slash that follows.
+    private static func origin(of url: String) -> String {
+        let parts = url.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
+        return parts.prefix(3).joined(separator: "/")
+    }
+
+    private static func isPreflight(_ headers: Headers) -> Bool {
+        headers.contains("Origin") && headers.contains("Access-Control-Request-Method")
+    }
+
+    private static func methods(at endpoint: RouteTree.RouteMethods) -> [HTTPMethod] {
+        var methods = endpoint.methods
+        if methods.contains(.get), !methods.contains(.head) { methods.append(.head) }
+        if !methods.contains(.options) { methods.append(.options) }
+        return methods
+    }
+
+    /// The data about a request that is stored until its deferred response is complete.
+    struct Context {
+        let method: HTTPMethod
+        let requestID: String
+        let receivedAt: ContinuousClock.Instant
+        let plan: RoutePlan
+        let corsHeaders: [(name: String, value: String)]
+    }
+
+    func context(of head: Request.Head, plan: RoutePlan) -> Context {
+        let cors = plan.options.cors ?? table.cors
+        return Context(
+            method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
+            corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
+    }
+
+    /// Finishes a response of a request whose header is still available.
+    func finish(_ response: Response, to head: Request.Head, plan: RoutePlan) -> Response {
+        finish(response, in: context(of: head, plan: plan))
+    }
+
+    /// Adds the CORS fields and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
+    /// other fields that every response has are added when the response is formatted.
+    func finish(_ response: Response, in context: Context) -> Response {
+        observe(response, in: context)
+        guard !context.corsHeaders.isEmpty || table.transportSecuritySeconds > 0 else { return response }
+        var response = response
+        response.headers += context.corsHeaders
+        if table.transportSecuritySeconds > 0 {
+            response.headers.append(("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)"))
+        }
+        return response
+    }
+
+    /// Returns the response for a problem, in the error format of the route.
+    func answer(to problem: Problem, plan: RoutePlan?, requestID: String) -> Response {
+        plan?.options.refusal?(problem) ?? problem.response(baseURL: table.problemBaseURL, requestID: requestID)
+    }
+
+    private func observe(_ response: Response, in context: Context) {
+        guard let observer = table.observer else { return }
+        let bytes =
+            switch response.body {
+            case .bytes(let bytes): bytes.count
+            case .fixed(let bytes): bytes.buffer.count
+            case .empty, .pieces, .stream, .deferred: 0
+            }
+        observer(
+            Router.Outcome(
+                method: context.method, pattern: context.plan.pattern, status: response.status,
+                duration: .now - context.receivedAt, bodyBytes: bytes, requestID: context.requestID))
+    }
+}
