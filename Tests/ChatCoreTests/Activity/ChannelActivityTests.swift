@@ -207,8 +207,9 @@ extension Room {
     @Test("is sent to webhooks that follow the channel, and not for replies")
     func webhooks() async throws {
         try await Room.open { room in
+            let webhook = SubscriberID("wh_1", in: ChatFixture.app)
             room.service.followActivity(
-                [ChannelSet(app: ChatFixture.app, patterns: [.below("a.")])], in: ChatFixture.app)
+                ChannelSet(app: ChatFixture.app, patterns: [.below("a.")]), by: webhook)
             let start = try await room.chat.now
             let root = try await room.say("1", in: "a.b", by: "ana").timetoken
             _ = try await room.chat.post(
@@ -223,7 +224,7 @@ extension Room {
             room.advance(.seconds(1))
             await room.service.activity.report()
             #expect(try await told().map { $0.json?["last_message"]?["data"]?["text"]?.string } == ["1"])
-            room.service.followActivity([], in: ChatFixture.app)
+            room.service.followActivity(nil, by: webhook)
             #expect(!room.service.activity.hasFollowers)
         }
     }

@@ -218,9 +218,11 @@ extension ChannelActivity {
 }
 
 extension ChatService {
-    /// Sets the channels for which the webhooks and subscriptions of an app receive `channel.activity`. Pass only the
-    /// channels of webhooks and subscriptions that select this type by name.
-    public func followActivity(_ channels: [ChannelSet], in app: AppID) {
-        activity.change { $0.setWebhooks(channels, of: app) }
+    /// Sets the channels for which a webhook or subscription receives `channel.activity`.
+    ///
+    /// - Parameter channels: the channels of the webhook or subscription, if it receives events and selects this type by
+    ///   name; otherwise nil.
+    public func followActivity(_ channels: ChannelSet?, by subscriber: SubscriberID) {
+        activity.change { $0.setWebhook(channels, of: subscriber) }
     }
 }

@@ -213,7 +213,7 @@ public final class Subscriptions: Sendable {
         if isDeleted { _ = deleted.withLock { $0.insert(subscriber) } }
         registry.snapshot.withLock { snapshot in
             snapshot.apply(subscriber, subscription: isDeleted ? nil : subscription)
-            registry.followActivity(snapshot, of: subscriber.app)
+            registry.followActivity(snapshot, by: subscriber)
         }
     }
 

@@ -90,13 +90,14 @@ struct RegistrySnapshot: Sendable {
     /// The lowest position from which a subscriber of the app receives events; nil when the app has no subscribers.
     mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
 
-    /// The channels of the enabled webhooks and subscriptions that name the type `channel.activity`.
-    func activityChannels(in app: AppID) -> [ChannelSet] {
-        guard let entry = apps[app] else { return [] }
-        let webhooks = entry.webhooks.values.map(\.webhook).filter { $0.status == .enabled }.map(\.settings)
-        let settings = webhooks + entry.subscriptions.values.map(\.settings.selection)
-        return settings.filter { $0.types.contains(where: \.isNamedOnly) }
-            .map { ChannelSet(app: app, patterns: $0.channels) }
+    /// The channels of a subscriber that receives the type `channel.activity`: an enabled webhook or a subscription that
+    /// names this type. Nil for any other subscriber.
+    func activityChannels(of subscriber: SubscriberID) -> ChannelSet? {
+        let webhook = self[subscriber].flatMap { $0.status == .enabled ? $0.settings : nil }
+        guard let settings = webhook ?? subscription(subscriber)?.settings.selection,
+            settings.types.contains(where: \.isNamedOnly)
+        else { return nil }
+        return ChannelSet(app: subscriber.app, patterns: settings.channels)
     }
 
     mutating func matcher(for app: AppID) -> WebhookMatcher? { compiled(in: app)?.matcher }
@@ -114,21 +115,19 @@ struct RegistrySnapshot: Sendable {
 
     /// Sets a webhook to its current state. `webhook` is nil when the webhook was removed.
     mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
-        var app = apps[subscriber.app] ?? App()
-        app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
-        app.unreadable.remove(subscriber.name)
-        app.updateRuntime(of: subscriber)
-        app.compiled = nil
-        apps[subscriber.app] = app.isEmpty ? nil : app
+        change(subscriber) { app in
+            app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
+            app.unreadable.remove(subscriber.name)
+            app.compiled = nil
+        }
     }
 
     /// Sets a subscription to its current state. `subscription` is nil when the subscription was removed.
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
-        var app = apps[subscriber.app] ?? App()
-        app.subscriptions[subscriber.name] = subscription
-        app.updateRuntime(of: subscriber)
-        app.compiled = nil
-        apps[subscriber.app] = app.isEmpty ? nil : app
+        change(subscriber) { app in
+            app.subscriptions[subscriber.name] = subscription
+            app.compiled = nil
+        }
     }
 
     /// Marks a webhook as unreadable.
@@ -136,14 +135,21 @@ struct RegistrySnapshot: Sendable {
     /// - Parameter selection: the readable part of a webhook that has no entry in `webhooks` yet; nil when the part is
     ///   unknown.
     mutating func setUnreadable(_ subscriber: SubscriberID, _ selection: Webhook?) {
-        var app = apps[subscriber.app] ?? App()
-        app.unreadable.insert(subscriber.name)
-        app.updateRuntime(of: subscriber)
-        if let selection, app.webhooks[subscriber.name] == nil {
-            app.webhooks[subscriber.name] = CachedWebhook(selection)
-            app.compiled = nil
+        change(subscriber) { app in
+            app.unreadable.insert(subscriber.name)
+            if let selection, app.webhooks[subscriber.name] == nil {
+                app.webhooks[subscriber.name] = CachedWebhook(selection)
+                app.compiled = nil
+            }
         }
-        apps[subscriber.app] = app
+    }
+
+    /// Changes the entry of an app in place: a copy of the entry would copy all subscribers of the app.
+    private mutating func change(_ subscriber: SubscriberID, _ body: (inout App) -> Void) {
+        let app = subscriber.app
+        body(&apps[app, default: App()])
+        apps[app]?.updateRuntime(of: subscriber)
+        if apps[app]?.isEmpty == true { apps[app] = nil }
     }
 
     /// Removes an app; returns its subscribers.

@@ -66,24 +66,25 @@ extension WebhookRegistry {
                 } else {
                     snapshot.apply(subscriber, webhook)
                 }
-                followActivity(snapshot, of: subscriber.app)
+                followActivity(snapshot, by: subscriber)
             }
             return snapshot.isUnreadable(subscriber)
         }
         if isUnreadable || wasUnreadable { pendingLanes.continuation.yield(subscriber) }
     }
 
-    /// Sets the channels for which `channel.activity` is emitted. Called under the snapshot's lock, so that the newest
-    /// state is set last.
-    func followActivity(_ snapshot: RegistrySnapshot, of app: AppID) {
-        service.followActivity(snapshot.activityChannels(in: app), in: app)
+    /// Sets the channels for which a subscriber receives `channel.activity`. Called under the snapshot's lock, so that the
+    /// newest state is set last.
+    func followActivity(_ snapshot: RegistrySnapshot, by subscriber: SubscriberID) {
+        service.followActivity(snapshot.activityChannels(of: subscriber), by: subscriber)
     }
 
     /// Removes the webhooks of a deleted app and their deliveries.
     private func drop(_ app: AppID) {
         let subscribers = snapshot.withLock { snapshot in
-            defer { followActivity(snapshot, of: app) }
-            return snapshot.drop(app)
+            let subscribers = snapshot.drop(app)
+            for subscriber in subscribers { followActivity(snapshot, by: subscriber) }
+            return subscribers
         }
         for subscriber in subscribers { pendingLanes.continuation.yield(subscriber) }
     }
