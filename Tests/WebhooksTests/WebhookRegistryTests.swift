@@ -274,14 +274,15 @@ import Testing
 }
 
 @Suite("The matcher") struct WebhookMatcherTests {
-    private static func webhook(_ number: Int, _ settings: WebhookSettings) -> Webhook {
-        Webhook(
-            id: "wh_\(number)", app: WebhookFixture.app, settings: settings, secrets: [], since: 100, created: 1,
-            updated: 1)
+    private static func entry(_ number: Int, _ settings: WebhookSettings) -> WebhookMatcher.Entry {
+        WebhookMatcher.Entry(
+            Webhook(
+                id: "wh_\(number)", app: WebhookFixture.app, settings: settings, secrets: [], since: 100, created: 1,
+                updated: 1))
     }
 
     /// Two ways to the same result: the index, and matching every webhook in turn.
-    @Test("finds what asking each webhook finds", arguments: [UInt64](1...20))
+    @Test("finds what asking each webhook finds, also after changes", arguments: [UInt64](1...20))
     func index(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
         let names = [
@@ -300,16 +301,23 @@ import Testing
             }
         }
         let filter = try Filter("type == 'order.paid'")
-        let webhooks = (0..<60).map { number in
-            Self.webhook(
+        func drawn(_ number: Int) -> WebhookMatcher.Entry {
+            Self.entry(
                 number,
                 WebhookSettings(
                     url: "", types: patterns(), channels: patterns(),
                     filter: Int.random(in: 0..<5, using: &random) == 0 ? filter : nil))
         }
-        let matcher = WebhookMatcher(webhooks)
-        for type in names {
-            for channel in names {
+        var entries = Dictionary(uniqueKeysWithValues: (0..<60).map(drawn).map { ($0.id, $0) })
+        var matcher = WebhookMatcher(Array(entries.values))
+        for changes in [0, 100] {
+            for _ in 0..<changes {
+                let new = drawn(Int.random(in: 0..<80, using: &random))
+                entries[new.id] = Bool.random(using: &random) ? new : nil
+                matcher.set(entries[new.id], of: new.id)
+            }
+            #expect(matcher.entries.map(\.id) == entries.keys.sorted())
+            for (type, channel) in names.flatMap({ type in names.map { (type, $0) } }) {
                 let event = Event(
                     timetoken: 101,
                     draft: EventDraft(
@@ -317,13 +325,13 @@ import Testing
                 var found: [String] = []
                 matcher.visit(event) { found.append($0) }
                 let expected = matcher.explain(event).filter(\.matches).map(\.webhook)
-                #expect(found.sorted() == expected.sorted(), "seed \(seed), \(type) in \(channel)")
+                #expect(found.sorted() == expected, "seed \(seed), \(changes) changes, \(type) in \(channel)")
             }
         }
     }
 
     @Test("passes over what is for the readers of another service's wire alone") func wire() {
-        let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
+        let matcher = WebhookMatcher([Self.entry(1, WebhookSettings(url: ""))])
         for (audience, isFound) in [(Audience.subscribers, true), (.webhooks, true), (.wire, false)] {
             var draft = EventDraft(channel: ChannelID("a", in: WebhookFixture.app), type: "t", data: .emptyObject)
             draft.audience = audience
@@ -334,7 +342,7 @@ import Testing
     }
 
     @Test("passes over events older than the webhook") func since() {
-        let matcher = WebhookMatcher([Self.webhook(1, WebhookSettings(url: ""))])
+        let matcher = WebhookMatcher([Self.entry(1, WebhookSettings(url: ""))])
         for (timetoken, isFound) in [(Timetoken(100), false), (101, true)] {
             let event = Event(
                 timetoken: timetoken,

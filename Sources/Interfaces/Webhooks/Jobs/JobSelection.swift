@@ -64,7 +64,7 @@ struct JobSelection: Sendable {
         guard let id = scope.webhook else { throw ChatError(.malformed, "a replay of all events must name a webhook") }
         var webhook = try await registry.current(SubscriberID(id, in: app))
         webhook.since = .zero
-        let matcher = WebhookMatcher([webhook])
+        let matcher = WebhookMatcher([WebhookMatcher.Entry(webhook)])
         let start = position.flatMap { Timetoken(text: $0) } ?? scope.after
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let page = try await log.events(in: channels, after: start, limit: limit)

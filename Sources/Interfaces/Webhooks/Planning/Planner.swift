@@ -112,7 +112,7 @@ final class Planner: Sendable {
 
     /// Reads one page of events and plans its deliveries. Returns true when the end of the app's log is reached.
     private func step(_ app: AppID, _ positions: inout [AppID: Position]) async throws(ChatError) -> Bool {
-        guard let since = registry.snapshot.withLock({ $0.earliestSince(in: app) }) else { return true }
+        guard let since = registry.snapshot.withLock({ $0.matcher(for: app)?.since }) else { return true }
         var position: Position
         if let known = positions[app] {
             position = known

@@ -1,27 +1,29 @@
 import ChatCore
 import ChatModel
 
-/// Finds the webhooks and subscriptions of one app that match an event, without testing each of them.
-///
-/// A matcher is immutable: a new matcher is created when a webhook of the app changes. The matcher uses the same kind
+/// Finds the webhooks and subscriptions of one app that match an event, without testing each of them. Uses the same kind
 /// of index as the hub uses for the feeds of streams.
 struct WebhookMatcher: Sendable {
     /// A webhook or subscription with its settings. A class, so that reading an entry copies nothing.
     final class Entry: Sendable {
+        /// The id of the webhook or subscription.
         let id: String
         let settings: WebhookSettings
         let since: Timetoken
         /// The time of the last change of the webhook.
         let updated: Timetoken
+        /// The selection under which the index lists the entry.
+        let selection: Selection
 
-        /// Creates an entry.
-        ///
-        /// - Parameter id: the id of a webhook or a subscription.
-        init(_ id: String, _ settings: WebhookSettings, since: Timetoken, updated: Timetoken) {
-            self.id = id
-            self.settings = settings
-            self.since = since
-            self.updated = updated
+        init(_ webhook: Webhook) {
+            (id, settings, since, updated) = (webhook.id, webhook.settings, webhook.since, webhook.updated)
+            selection = settings.selection(in: webhook.app)
+        }
+
+        init(_ subscription: Subscription) {
+            (id, settings) = (subscription.id, subscription.settings.selection)
+            (since, updated) = (subscription.since, subscription.updated)
+            selection = settings.selection(in: subscription.app)
         }
 
         /// Returns true when a pattern of the settings matches the channel. This is the most frequent test; a loop
@@ -32,23 +34,35 @@ struct WebhookMatcher: Sendable {
         }
     }
 
-    let entries: [Entry]
-    /// An index that finds the entries whose selections may match an event. It contains their positions in `entries`.
+    /// The lowest position from which an entry receives events; nil before the first entry. Removing an entry does not
+    /// raise it, because all entries would have to be examined.
+    private(set) var since: Timetoken?
+    /// The entries by their numbers in the index; nil for a free number.
+    private var slots: [Entry?] = []
+    private var numbers: [String: UInt32] = [:]
+    private var free: [UInt32] = []
     private var index = SelectionIndex()
 
-    init(_ webhooks: some Collection<Webhook>, _ subscriptions: some Collection<Subscription> = []) {
-        let unsorted =
-            webhooks.map { Entry($0.id, $0.settings, since: $0.since, updated: $0.updated) }
-            + subscriptions.map { Entry($0.id, $0.settings.selection, since: $0.since, updated: $0.updated) }
-        entries = unsorted.sorted { $0.id < $1.id }
-        // All entries belong to one app, and lookups do not depend on the app.
-        let app = webhooks.first?.app ?? subscriptions.first?.app ?? .gateway
-        for (place, entry) in entries.enumerated() {
-            let settings = entry.settings
-            let channels = ChannelSet(app: app, patterns: settings.channels)
-            index.insert(
-                UInt32(place), Selection(channels: channels, types: settings.types, filter: settings.filter))
+    init(_ entries: [Entry] = []) {
+        for entry in entries { set(entry, of: entry.id) }
+    }
+
+    /// All entries, in the order of their ids.
+    var entries: [Entry] { slots.compactMap(\.self).sorted { $0.id < $1.id } }
+
+    /// Sets the entry of a webhook or subscription, or removes it if `entry` is nil.
+    mutating func set(_ entry: Entry?, of id: String) {
+        if let number = numbers.removeValue(forKey: id), let former = slots[Int(number)] {
+            index.remove(number, former.selection)
+            slots[Int(number)] = nil
+            free.append(number)
         }
+        guard let entry else { return }
+        let number = free.popLast() ?? UInt32(slots.count)
+        if number == slots.count { slots.append(entry) } else { slots[Int(number)] = entry }
+        numbers[id] = number
+        index.insert(number, entry.selection)
+        since = min(since ?? entry.since, entry.since)
     }
 
     /// Calls `body` once with the id of each webhook and subscription that matches the event.
@@ -60,9 +74,8 @@ struct WebhookMatcher: Sendable {
         let channel = event.channel.name
         let type = event.type
         lazy var isFrequent = BuiltInTypes.isFrequent(type)
-        index.visit(subject) { place in
-            let entry = entries[Int(place)]
-            guard event.timetoken > entry.since, entry.admits(channel: channel),
+        index.visit(subject) { number in
+            guard let entry = slots[Int(number)], event.timetoken > entry.since, entry.admits(channel: channel),
                 Self.admits(entry.settings.types, type, isFrequent: isFrequent),
                 entry.settings.filter?.accepts(subject) ?? true
             else { return }
@@ -81,5 +94,11 @@ struct WebhookMatcher: Sendable {
             }
         }
         return false
+    }
+}
+
+extension WebhookSettings {
+    fileprivate func selection(in app: AppID) -> Selection {
+        Selection(channels: ChannelSet(app: app, patterns: channels), types: types, filter: filter)
     }
 }

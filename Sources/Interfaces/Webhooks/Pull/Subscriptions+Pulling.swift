@@ -122,7 +122,7 @@ extension Subscriptions {
     ) async throws(ChatError) -> SeekOutcome {
         var outcome = start
         let app = subscription.app
-        let matcher = WebhookMatcher([], [subscription])
+        let matcher = WebhookMatcher([WebhookMatcher.Entry(subscription)])
         let log = registry.service.engine.log
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         var seen = 0

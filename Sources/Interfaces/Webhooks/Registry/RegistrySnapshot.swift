@@ -12,26 +12,21 @@ struct RegistrySnapshot: Sendable {
         var unreadable: Set<String> = []
         /// The runtime state (``WebhookRuntime``) of each webhook and subscription.
         var runtimes: [String: WebhookRuntime] = [:]
-        /// The subscribers in the form that the planner needs; nil after a change. They are computed on the next use,
-        /// so that many changes in succession cost one computation.
-        var compiled: AppSubscribers?
+        /// The index of the webhooks and subscriptions, which the planner uses.
+        var matcher = WebhookMatcher()
 
         var isEmpty: Bool { webhooks.isEmpty && subscriptions.isEmpty && unreadable.isEmpty }
 
-        /// Creates the runtime state of a new subscriber, or removes the runtime state of a deleted subscriber.
-        mutating func updateRuntime(of subscriber: SubscriberID) {
-            let name = subscriber.name
-            let isKnown = webhooks[name] != nil || subscriptions[name] != nil || unreadable.contains(name)
-            runtimes[name] = isKnown ? runtimes[name] ?? WebhookRuntime(subscriber) : nil
+        /// Updates the matcher after a change of a subscriber. Also creates the runtime state of a new subscriber, and
+        /// removes the runtime state of a deleted subscriber.
+        mutating func update(_ name: String, in app: AppID) {
+            let entry =
+                webhooks[name].map { WebhookMatcher.Entry($0.webhook) }
+                ?? subscriptions[name].map { WebhookMatcher.Entry($0) }
+            matcher.set(entry, of: name)
+            let isKnown = entry != nil || unreadable.contains(name)
+            runtimes[name] = isKnown ? runtimes[name] ?? WebhookRuntime(SubscriberID(name, in: app)) : nil
         }
-    }
-
-    /// The subscribers of an app in the form that the planner needs.
-    private struct AppSubscribers: Sendable {
-        let matcher: WebhookMatcher
-        /// The lowest position from which a subscriber receives events; nil when there are no subscribers. Earlier
-        /// events match no subscriber.
-        let since: Timetoken?
     }
 
     private var apps: [AppID: App] = [:]
@@ -87,9 +82,6 @@ struct RegistrySnapshot: Sendable {
 
     var all: [Webhook] { apps.values.flatMap { $0.webhooks.values.map(\.webhook) } }
 
-    /// The lowest position from which a subscriber of the app receives events; nil when the app has no subscribers.
-    mutating func earliestSince(in app: AppID) -> Timetoken? { compiled(in: app)?.since }
-
     /// The channels of a subscriber that receives the type `channel.activity`: an enabled webhook or a subscription that
     /// names this type. Nil for any other subscriber.
     func activityChannels(of subscriber: SubscriberID) -> ChannelSet? {
@@ -100,34 +92,21 @@ struct RegistrySnapshot: Sendable {
         return ChannelSet(app: subscriber.app, patterns: settings.channels)
     }
 
-    mutating func matcher(for app: AppID) -> WebhookMatcher? { compiled(in: app)?.matcher }
-
-    private mutating func compiled(in app: AppID) -> AppSubscribers? {
-        if let compiled = apps[app]?.compiled { return compiled }
-        guard let entry = apps[app] else { return nil }
-        let webhooks = entry.webhooks.values.map(\.webhook)
-        let subscribers = AppSubscribers(
-            matcher: WebhookMatcher(webhooks, entry.subscriptions.values),
-            since: (webhooks.map(\.since) + entry.subscriptions.values.map(\.since)).min())
-        apps[app]?.compiled = subscribers
-        return subscribers
-    }
+    /// The matcher of an app; nil when the app has no webhooks and no subscriptions. Release the matcher soon: a change of
+    /// the app's webhooks copies a matcher that is still in use.
+    func matcher(for app: AppID) -> WebhookMatcher? { apps[app]?.matcher }
 
     /// Sets a webhook to its current state. `webhook` is nil when the webhook was removed.
     mutating func apply(_ subscriber: SubscriberID, _ webhook: Webhook?) {
         change(subscriber) { app in
             app.webhooks[subscriber.name] = webhook.map(CachedWebhook.init)
             app.unreadable.remove(subscriber.name)
-            app.compiled = nil
         }
     }
 
     /// Sets a subscription to its current state. `subscription` is nil when the subscription was removed.
     mutating func apply(_ subscriber: SubscriberID, subscription: Subscription?) {
-        change(subscriber) { app in
-            app.subscriptions[subscriber.name] = subscription
-            app.compiled = nil
-        }
+        change(subscriber) { $0.subscriptions[subscriber.name] = subscription }
     }
 
     /// Marks a webhook as unreadable.
@@ -139,7 +118,6 @@ struct RegistrySnapshot: Sendable {
             app.unreadable.insert(subscriber.name)
             if let selection, app.webhooks[subscriber.name] == nil {
                 app.webhooks[subscriber.name] = CachedWebhook(selection)
-                app.compiled = nil
             }
         }
     }
@@ -148,7 +126,7 @@ struct RegistrySnapshot: Sendable {
     private mutating func change(_ subscriber: SubscriberID, _ body: (inout App) -> Void) {
         let app = subscriber.app
         body(&apps[app, default: App()])
-        apps[app]?.updateRuntime(of: subscriber)
+        apps[app]?.update(subscriber.name, in: app)
         if apps[app]?.isEmpty == true { apps[app] = nil }
     }
 
