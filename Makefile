@@ -115,6 +115,7 @@ bench: build
 	@scripts/fetch-nchan .build/nchan || true
 	@Benchmarks/streaming/run $(BINARY)
 	@Benchmarks/requests/run $(BINARY)
+	@Benchmarks/requests/cpu $(BINARY)
 	@Benchmarks/webhooks/run $(BINARY)
 	@Benchmarks/webhooks/letters $(BINARY)
 	@Benchmarks/schemas/run $(BINARY)
