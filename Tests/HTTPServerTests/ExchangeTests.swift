@@ -6,6 +6,13 @@ import Testing
 @Suite("An exchange") struct ExchangeTests {
     private static func routes(_ router: inout Router, _ loop: Loop) {
         router.add(.get, "/hello") { _ in .text("hello") }
+        router.add(.get, "/at-once", handler: Handler(starting: { _ in .now(.text(Self.taskName)) }))
+        router.add(.get, "/in-a-task", handler: Handler(starting: { _ in .later { .text(Self.taskName) } }))
+        router.add(
+            .get, "/fails-at-once",
+            handler: Handler(starting: { _ in
+                throw Problem(status: 403, code: "closed", title: "Closed")
+            }))
         router.add(.get, "/fixed") { _ in Response(status: 200, body: .fixed(StaticBytes("fixed text"))) }
         router.add(.get, "/later") { request in
             await ExchangeTests.otherThread()
@@ -32,6 +39,8 @@ import Testing
     }
 
     struct Gone: Error { let secret: String }
+
+    private static var taskName: String { withUnsafeCurrentTask { $0 == nil ? "no task" : "a task" } }
 
     /// Suspends the caller until a task on another thread has run.
     private static func otherThread() async { await Task.detached {}.value }
@@ -66,6 +75,16 @@ import Testing
                 #expect(try wire.ask("GET", "/later?n=\(number)").text == "later \(number)")
                 #expect(try wire.ask("GET", "/nowhere").status == 404)
             }
+        }
+    }
+
+    @Test("creates a task only for a handler that does not respond at once") func atOnce() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            #expect(try wire.ask("GET", "/at-once").text == "no task")
+            #expect(try wire.ask("GET", "/in-a-task").text == "a task")
+            #expect(try wire.ask("GET", "/fails-at-once").status == 403)
+            #expect(try wire.ask("GET", "/at-once").text == "no task")
         }
     }
 

@@ -92,11 +92,11 @@ import Testing
 
     @Test("answers unknown paths with the configured response") func replacedNotFound() async {
         var router = Self.router()
-        router.notFound = { request in
+        router.notFound = Handler(starting: { request in
             var problem = Problem.unknownRoute(path: request.path)
             problem.members = [("error", .boolean(true)), ("service", .string("Balancer"))]
             throw problem
-        }
+        })
         let response = await router.respond(to: Request(.get, "/nowhere"))
         #expect(response.status == 404)
         #expect(response.text.contains("\"error\":true,\"service\":\"Balancer\""))

@@ -1,8 +1,12 @@
+import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Signing
 import TestSupport
 import Testing
+
+@testable import NativeAPI
 
 @Suite("Emitting over HTTP") struct EmitTests {
     @Test("answers 201 with the event's place, and history has it")
@@ -81,6 +85,32 @@ import Testing
             #expect(await api.history("a").isEmpty)
             let id = try #require(answer["id"]?.string)
             #expect(await api.call(.get, "/v1/events/\(id)")["ephemeral"]?.boolean == true)
+        }
+    }
+
+    @Test("emits an event that is not stored without a task, and a stored one with a task")
+    func atOnce() async throws {
+        try await APIFixture.run { api in
+            // The commit of the first event reserves timetokens.
+            _ = await api.call(.post, "/v1/events", #"{"channel":"a","data":1}"#)
+            let caller = try #require(api.service.keyring.caller(of: Secret(text: api.adminKey)))
+            func start(_ body: String) throws -> Handler.Reply {
+                try api.api.postAnyChannel(Request(.post, "/v1/events", body: Array(body.utf8)), caller)
+            }
+            // While the writer assigns timetokens, an event must wait for it.
+            try await waitUntil {
+                guard case .now(let response) = try start(#"{"channel":"a","data":2,"store":false}"#) else {
+                    return false
+                }
+                return response.status == 201
+            }
+            guard case .later(let work) = try start(#"{"channel":"a","data":3}"#) else {
+                Issue.record("a stored event did not wait for its commit")
+                return
+            }
+            #expect(await api.history("a").map { $0["data"]?.integer } == [1])
+            #expect(try await work().status == 201)
+            #expect(await api.history("a").map { $0["data"]?.integer } == [1, 3])
         }
     }
 
