@@ -1,3 +1,4 @@
+import Glibc
 public import ChatModel
 import Signing
 
@@ -145,10 +146,10 @@ extension InboundRequest {
 
     private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> StoredHeaders {
         var kept: StoredHeaders = ([], [])
+        let signed = source.settings.options.header?.lowercased()
         for field in fields.prefix(mostFields) {
             let name = field.name.lowercased()
-            let isSecret =
-                name == source.settings.options.header?.lowercased() || secretParts.contains { name.contains($0) }
+            let isSecret = name == signed || isSecret(name)
             let isLong = field.value.utf8.count > valueLimitBytes
             let start = isLong ? String(decoding: field.value.utf8.prefix(valueLimitBytes), as: UTF8.self) : field.value
             kept.fields.append((field.name, isSecret ? "***" : start))
@@ -157,8 +158,17 @@ extension InboundRequest {
         return kept
     }
 
+    /// True for a name that contains one of ``secretParts``. Compares bytes, because every request has many fields and a
+    /// search for characters is slow.
+    private static func isSecret(_ name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { name in
+            secretParts.contains { memmem(name.baseAddress, name.count, $0.utf8Start, $0.utf8CodeUnitCount) != nil }
+        }
+    }
+
     /// Parts of field names that indicate credentials or signatures.
-    private static let secretParts = [
+    private static let secretParts: [StaticString] = [
         "authorization", "cookie", "signature", "hmac", "token", "secret", "password", "api-key", "apikey", "api_key",
     ]
 }
