@@ -135,7 +135,7 @@ public struct PubNubAPI: Sendable {
         let handler = Handler(starting: { request in
             do {
                 var request = try WireRequest(request)
-                request.token = try admit(request, rule)
+                request.token = try admit(&request, rule)
                 switch try start(action, request, family) {
                 case .now(let response): return .now(response)
                 case .later(let work):

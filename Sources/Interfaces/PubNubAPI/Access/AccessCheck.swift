@@ -12,11 +12,12 @@ extension PubNubAPI {
     /// - Parameter rule: the permissions that the call requires; nil for a call that needs no authorization.
     /// - Returns: the token of the request; nil when no token was required or the request is signed.
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
-    func admit(_ request: WireRequest, _ rule: AccessRule?) throws -> AccessToken? {
+    func admit(_ request: inout WireRequest, _ rule: AccessRule?) throws -> AccessToken? {
         // A request with an unknown key is rejected by the call itself, with the error text of that call.
         guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             return nil
         }
+        request.app = (app, rule.keyAt)
         request.request.annotations?.credential = app.id.name
         let token = app.requiresTokens ? try proof(of: request, rule, app) : nil
         try app.meters?.admitRequest(at: service.clock.now)

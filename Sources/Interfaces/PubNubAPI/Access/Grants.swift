@@ -40,7 +40,7 @@ extension PubNubAPI {
     /// The app of a signed request. The calls that grant and revoke tokens accept only a signature as their credential.
     /// The request is counted against the app's rates, as in `admit`.
     private func signedKeyset(of request: WireRequest) throws -> Keyset {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         try requireSignature(request, keyset)
         try keyset.record.meters?.admitRequest(at: service.clock.now)
         return keyset

@@ -20,7 +20,7 @@ extension PubNubAPI {
     }
 
     private func postAction(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let (channel, message) = try Self.message(of: request)
         let user = try request.requireUser()
         let (type, value) = try action(in: request.body)
@@ -44,7 +44,7 @@ extension PubNubAPI {
     }
 
     private func deleteAction(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let (channel, message) = try Self.message(of: request)
         guard let place = request.segment(8).flatMap({ Timetoken(wire: $0) }) else { throw WireError.unreadable }
         let user = try request.requireUser()
@@ -68,7 +68,7 @@ extension PubNubAPI {
     }
 
     private func getActions(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let channel = try readable([request.segment(4) ?? ""])[0]
         let start = try request.timetoken("start")
         let end = try request.timetoken("end")

@@ -15,7 +15,7 @@ extension PubNubAPI {
     /// Lists the channel groups that are not empty and that the caller may read. The list is limited to about 10,000
     /// names.
     private func getGroups(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         var names: [String] = []
         var cursor: String?
@@ -35,7 +35,7 @@ extension PubNubAPI {
 
     /// Lists the channels of a group. With the parameter `add` or `remove`, changes the group.
     private func getGroup(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let group = try Self.group(request)
         let chat = chat(keyset, for: request)
         let adding = try Self.channels(request, "add")
@@ -57,7 +57,7 @@ extension PubNubAPI {
     }
 
     private func removeGroup(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         try await chat(keyset, for: request).delete(group: try Self.group(request))
         return Self.done
     }

@@ -7,7 +7,7 @@ extension PubNubAPI {
     /// `DELETE /v3/history/sub-key/{s}/channel/{c}`: deletes the messages after `start` up to and including `end`.
     /// Without these parameters, all messages are deleted.
     func deleteHistory(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channels = try readable(try request.names(5))
         guard channels.count == 1 else { throw WireError.unreadable }
         var start = try request.timetoken("start") ?? .zero

@@ -8,7 +8,7 @@ extension PubNubAPI {
     /// `GET /v3/history/sub-key/{s}/channel/{C}`: returns the newest messages of one or more channels. For each
     /// channel, the oldest of these messages comes first.
     func getHistory(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channels = try readable(try request.names(5))
         let wanted = try FetchRequest(request, channelCount: channels.count, limits)
         let chat = chat(keyset, for: request)
@@ -20,7 +20,7 @@ extension PubNubAPI {
     /// `GET /v3/history-with-actions/sub-key/{s}/channel/{c}`: returns the newest messages of one channel with their
     /// actions.
     func getHistoryWithActions(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channels = try readable(try request.names(5))
         guard channels.count == 1 else { throw WireError.unreadable }
         var wanted = try FetchRequest(request, channelCount: 2, limits)

@@ -9,7 +9,7 @@ extension PubNubAPI {
 
     /// `GET /v3/history/sub-key/{s}/message-counts/{C}`: counts the messages of each channel after a position.
     func getCounts(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channels = try readable(try request.names(5))
         let positions = try positions(request, count: channels.count)
         let sources = zip(channels, positions).map { channel, position in

@@ -7,7 +7,7 @@ extension PubNubAPI {
     /// `GET /v2/history/sub-key/{s}/channel/{c}`: returns an array of the items, the position of the first item, and
     /// the position of the last item.
     func getOldHistory(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channel = try readable([request.segment(5) ?? ""])[0]
         guard let asked = Int(request["count"] ?? "100"), asked >= 0 else { throw WireError.unreadable }
         let wanted = FetchRequest(

@@ -7,7 +7,7 @@ import JSON
 /// every user may follow it.
 extension PubNubAPI {
     func getChannels(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let page = try ObjectPage(request)
         let include = ObjectInclude(request)
         let channels = try await listing { () async throws(ChatError) in
@@ -20,7 +20,7 @@ extension PubNubAPI {
     }
 
     func getChannel(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         guard let view = try await chat(keyset, for: request).channelView(request.segment(4) ?? "") else {
             throw WireError.noObject
         }
@@ -28,7 +28,7 @@ extension PubNubAPI {
     }
 
     func patchChannel(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let id = request.segment(4) ?? ""
         let edit = try ObjectBody(request.body, limits).channel()
         let chat = chat(keyset, for: request)
@@ -57,7 +57,7 @@ extension PubNubAPI {
     }
 
     func deleteChannel(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let id = request.segment(4) ?? ""
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch

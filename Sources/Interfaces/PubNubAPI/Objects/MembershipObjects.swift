@@ -10,7 +10,7 @@ extension PubNubAPI {
     // MARK: Of a user
 
     func getMemberships(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let (user, chat) = (request.segment(4) ?? "", chat(keyset, for: request))
         if let filter = Self.restrictionFilter(request) {
             return try await restrictions(of: user, filter: filter, request, chat)
@@ -21,7 +21,7 @@ extension PubNubAPI {
     /// Sets and removes memberships of one user. The channels are changed one after the other, because each channel has
     /// its own counts and its own events about members.
     func patchMemberships(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let chat = chat(keyset, for: request)
         let user = request.segment(4) ?? ""
         let body = try ObjectBody(request.body, limits)
@@ -69,13 +69,13 @@ extension PubNubAPI {
     // MARK: Of a channel
 
     func getMembers(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         return try await members(
             of: request.segment(4) ?? "", try ObjectPage(request), request, keyset)
     }
 
     func patchMembers(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let chat = chat(keyset, for: request)
         let channel = request.segment(4) ?? ""
         let body = try ObjectBody(request.body, limits)

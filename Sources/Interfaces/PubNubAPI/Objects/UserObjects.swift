@@ -30,7 +30,7 @@ extension PubNubAPI {
     }
 
     private func getUsers(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let page = try ObjectPage(request)
         let include = ObjectInclude(request)
         let users = try await listing { () async throws(ChatError) in
@@ -44,7 +44,7 @@ extension PubNubAPI {
     }
 
     private func getUser(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         guard let user = try await chat(keyset, for: request).user(request.segment(4) ?? "") else {
             throw WireError.noObject
         }
@@ -52,7 +52,7 @@ extension PubNubAPI {
     }
 
     private func patchUser(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let id = request.segment(4) ?? ""
         let edit = try ObjectBody(request.body, limits).user()
         let chat = chat(keyset, for: request)
@@ -72,7 +72,7 @@ extension PubNubAPI {
     }
 
     private func deleteUser(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let id = request.segment(4) ?? ""
         let chat = chat(keyset, for: request)
         let tag = request.ifMatch

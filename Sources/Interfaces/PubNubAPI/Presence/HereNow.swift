@@ -7,7 +7,7 @@ import JSON
 extension PubNubAPI {
     /// `GET /v2/presence/sub-key/{s}/channel/{C}`: lists the occupants of one or more channels.
     func getHereNow(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let wanted = try HereNowRequest(request)
         let place = try await place(request, chat)
@@ -23,7 +23,7 @@ extension PubNubAPI {
 
     /// `GET /v2/presence/sub-key/{s}`: counts all occupied channels, and lists the users of the first 1000.
     func getEverywhere(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let occupied = try await chat.occupied()
         return try await describeChannels(

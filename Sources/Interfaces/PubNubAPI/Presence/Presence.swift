@@ -31,7 +31,7 @@ extension PubNubAPI {
     }
 
     private func getHeartbeat(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let user = try request.requireUser()
         let place = try await place(request, chat)
@@ -47,7 +47,7 @@ extension PubNubAPI {
     }
 
     private func getLeave(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let user = try request.requireUser()
         // Only channels on which the user is present count towards the limit. Leaving therefore succeeds even if the
@@ -62,7 +62,7 @@ extension PubNubAPI {
     }
 
     private func getWhereNow(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let channels = try await chat(keyset, for: request).presentChannels(of: request.segment(5) ?? "")
             .filter { request.mayRead(.channel, $0) }
         return .presence { writer in
@@ -76,7 +76,7 @@ extension PubNubAPI {
     // MARK: State
 
     private func setState(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let user = request.segment(7) ?? ""
         try Names.check(user: user)
@@ -95,7 +95,7 @@ extension PubNubAPI {
     }
 
     private func getState(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(3), service)
+        let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let user = request.segment(7) ?? ""
         try Names.check(user: user)

@@ -83,7 +83,7 @@ extension PubNubAPI {
     /// - Parameter shift: the number of path segments in front of the segments of an ordinary publish.
     /// - Throws: `WireError.invalidSubscribeKey`, `invalidKey` or `invalidChannel`.
     private func place(of request: WireRequest, shiftedBy shift: Int = 0) throws -> (Keyset, String) {
-        let keyset = try Keyset(request.segment(2 + shift), service)
+        let keyset = try keyset(of: request, at: 2 + shift)
         try keyset.require(publishKey: request.segment(1 + shift))
         guard let channel = request.segment(4 + shift), !channel.readsLikePresence,
             channel != ChannelID.systemName

@@ -10,7 +10,7 @@ extension PubNubAPI {
     /// current position of the log. A request with a cursor gets the events after the cursor, and waits if there are
     /// none.
     func getSubscribe(_ request: WireRequest) async throws -> Response {
-        let keyset = try Keyset(request.segment(2), service)
+        let keyset = try keyset(of: request, at: 2)
         let chat = chat(keyset, for: request)
         let wanted = try await SubscribeRequest(request, keyset, chat, polls, presenceTimeouts)
         guard wanted.cursor > .zero else {

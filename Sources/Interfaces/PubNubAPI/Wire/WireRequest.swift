@@ -9,6 +9,9 @@ struct WireRequest: Sendable {
     /// The token that authorized the request; nil if the app requires no tokens, and for a signed request, which has
     /// all permissions.
     var token: AccessToken?
+    /// The app that was found when the request was authorized, and the index of the path segment with its subscribe key;
+    /// nil for a call that needs no authorization.
+    var app: (record: AppRecord, keyAt: Int)?
     /// The path segments, still percent-encoded. The path is split first, and each segment is decoded when it is read,
     /// so that a name may contain an encoded slash.
     private let segments: [ArraySlice<UInt8>]
@@ -126,16 +129,6 @@ struct Keyset: Sendable {
         return caller
     }
 
-    /// Finds the app with a subscribe key.
-    ///
-    /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
-    init(_ subscribeKey: String?, _ service: ChatService) throws(WireError) {
-        guard let app = subscribeKey.flatMap({ service.keyring.app(subscribeKey: $0) }) else {
-            throw .invalidSubscribeKey
-        }
-        record = app
-    }
-
     /// Requires that a request has the app's publish key.
     ///
     /// - Throws: `WireError.invalidKey` when `publishKey` is nil or is not the app's publish key.
@@ -154,6 +147,17 @@ extension Keyset {
 }
 
 extension PubNubAPI {
+    /// The app of a request.
+    ///
+    /// - Parameter index: the index of the path segment with the subscribe key.
+    /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
+    func keyset(of request: WireRequest, at index: Int) throws(WireError) -> Keyset {
+        if let app = request.app, app.keyAt == index { return Keyset(record: app.record) }
+        guard let app = request.segment(index).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
+            throw .invalidSubscribeKey
+        }
+        return Keyset(record: app)
+    }
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         var chat = service.chat(for: keyset.caller, cause: request.request.id)
         // The action that deleted a message is shown with the message, because PubNub clients recognize a deleted
