@@ -183,12 +183,15 @@ public final class Event: Sendable {
     /// True when the type is one of ``BuiltInTypes/namedOnly``. Stored as a property, because it is checked for every
     /// reader.
     public let isNamedOnly: Bool
+    /// The size of the event in bytes, as queues and buffers count it.
+    public let weight: Int
 
     /// Creates an event at its position in the event log.
     public init(timetoken: Timetoken, draft: EventDraft) {
         self.timetoken = timetoken
         self.draft = draft
         isNamedOnly = draft.type == BuiltInTypes.channelActivity
+        weight = draft.weight
     }
 
     /// The event's id, `evt_` and the timetoken.
@@ -211,8 +214,6 @@ public final class Event: Sendable {
     public var customType: String? { draft.customType }
     /// The readers that receive the event.
     public var audience: Audience { draft.audience }
-    /// The size of the event in bytes, as queues and buffers count it.
-    public var weight: Int { draft.weight }
 }
 
 /// The readers that receive an event. Stored with the event, never printed.

@@ -21,7 +21,10 @@ public struct Response: Sendable {
 
     /// Creates a response with a body of this media type.
     public init(status: Int = 200, contentType: String, body: [UInt8]) {
-        self.init(status: status, headers: [("Content-Type", contentType)], body: .bytes(body))
+        self.init(status: status, body: .bytes(body))
+        // Most responses get a few more fields later.
+        headers.reserveCapacity(4)
+        headers.append(("Content-Type", contentType))
     }
 
     /// Creates a response whose body is this JSON text.

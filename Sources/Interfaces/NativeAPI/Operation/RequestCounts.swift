@@ -8,7 +8,7 @@ final class RequestCounts: Sendable {
     /// The upper bounds of the buckets of the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-    struct Key: Hashable {
+    struct Key {
         var method: String
         var route: String
     }
@@ -23,31 +23,46 @@ final class RequestCounts: Sendable {
         var bytes: UInt64 = 0
     }
 
-    private let series = Lock<[Key: Series]>([:])
+    /// The series of each route, by the index of the method in ``methods``. A route has few methods, so hashing the route
+    /// alone is faster than hashing both.
+    private let series = Lock<[String: [Series?]]>([:])
     private let refused = Atomic<UInt64>(0)
 
     /// The number of 429 responses on all routes.
     var tooMany: UInt64 { refused.load(ordering: .relaxed) }
-    private static let methods: Set<String> = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]
+    /// The methods that are counted separately. The last entry counts all others.
+    private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "other"]
 
     /// Counts one response. Called on the loop for every response, so it must be fast.
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
-        let method = outcome.method.rawValue
-        let key = Key(
-            method: Self.methods.contains(method) ? method : "other", route: outcome.pattern?.description ?? "none")
+        let method = Self.methods.firstIndex(of: outcome.method.rawValue) ?? Self.methods.count - 1
         let seconds = outcome.duration / .seconds(1)
         let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
         series.withLock { series in
-            series[key, default: Series()].count(outcome, seconds, bucket)
+            let route = outcome.pattern?.description ?? "none"
+            Self.count(
+                outcome, seconds, bucket,
+                in: &series[route, default: Array(repeating: nil, count: Self.methods.count)][method])
         }
+    }
+
+    private static func count(
+        _ outcome: Router.Outcome, _ seconds: Double, _ bucket: Int, in series: inout Series?
+    ) {
+        if series == nil { series = Series() }
+        series?.count(outcome, seconds, bucket)
     }
 
     /// The counts of all routes and methods, in the order of the routes.
     var all: [(key: Key, series: Series)] {
-        series.withLock { $0.map { ($0.key, $0.value) } }.sorted {
-            ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method)
-        }
+        series.withLock { series in
+            series.flatMap { route, methods in
+                zip(Self.methods, methods).compactMap { method, series in
+                    series.map { (Key(method: method, route: route), $0) }
+                }
+            }
+        }.sorted { ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method) }
     }
 }
 
