@@ -58,9 +58,11 @@ public enum BuiltInTypes {
     /// the gateway with one of these names from an event that the browser creates.
     public static let eventSourceNames: Set<String> = ["error", "open", "message"]
 
+    private static let reservedNames = names.union(eventSourceNames)
+
     /// True for names that an app's own types cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
     public static func isReserved(_ type: String) -> Bool {
-        names.contains(type) || eventSourceNames.contains(type) || isOfGateway(type)
+        reservedNames.contains(type) || isOfGateway(type)
     }
 
     /// True for types that the pattern `*` of a webhook does not select.

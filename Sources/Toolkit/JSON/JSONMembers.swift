@@ -52,8 +52,12 @@ public struct JSONMembers: @unchecked Sendable {
         members.append(Member(name: name, range: value, node: nodes.next(named: name)))
     }
 
-    /// The names, in order.
-    public var names: some Sequence<String> { members.lazy.map(\.name) }
+    /// The names that are not in `known`, in order.
+    public func names(otherThan known: [String]) -> [String] {
+        var others: [String] = []
+        for member in members where !known.contains(member.name) { others.append(member.name) }
+        return others
+    }
 
     /// All members, in order, each with its bytes.
     public var all: [(name: String, value: JSONText)] { members.map { ($0.name, bytes($0)) } }

@@ -377,8 +377,8 @@ extension Fields {
     /// - Throws: `.malformed`, slug `unknown_member`, with an error for each of the first unknown members. Each
     ///   suggests the most similar known name.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
-        guard object.names.contains(where: { !known.contains($0) }) else { return }
-        let unknown = object.names.filter { !known.contains($0) }
+        let unknown = object.names(otherThan: known)
+        guard !unknown.isEmpty else { return }
         let faults = unknown.prefix(Self.faultsListed).map { name in
             ChatError.FieldError.unknown(name, in: pointer, known: known)
         }

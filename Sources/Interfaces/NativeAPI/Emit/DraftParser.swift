@@ -98,9 +98,10 @@ enum DraftParser {
     }
 
     private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
+        guard let data = fields.raw("data") else { throw fields.missing("member 'data'") }
         var draft = EventDraft.event(
-            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom,
-            data: try fields.required("data", fields.raw("data")), user: try fields.string("user"), meta: meta(fields))
+            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
+            user: try fields.string("user"), meta: meta(fields))
         // The parsed data is nil if the request has only one event, because the body was then parsed without `data`.
         draft.parsedData = fields.value["data"]
         return draft

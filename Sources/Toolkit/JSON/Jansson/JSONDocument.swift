@@ -40,7 +40,11 @@ public final class JSONDocument: @unchecked Sendable {
             // The error has positions in the shortened text, so the whole text is parsed for its error.
             (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
         }
-        if let member { json_object_del(tree, member) }
+        if var member {
+            member.withUTF8 { name in
+                _ = name.withMemoryRebound(to: CChar.self) { json_object_deln(tree, $0.baseAddress, $0.count) }
+            }
+        }
         let range = Self.trimmedRange(bytes)
         let isWhole = range.count == bytes.count
         self.init(
