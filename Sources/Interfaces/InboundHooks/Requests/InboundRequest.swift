@@ -163,7 +163,11 @@ extension InboundRequest {
     private static func isSecret(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { name in
-            secretParts.contains { memmem(name.baseAddress, name.count, $0.utf8Start, $0.utf8CodeUnitCount) != nil }
+            secretParts.contains { part in
+                let count = part.utf8CodeUnitCount
+                guard let start = name.baseAddress, name.count >= count else { return false }
+                return (0...name.count - count).contains { memcmp(start + $0, part.utf8Start, count) == 0 }
+            }
         }
     }
 

@@ -17,6 +17,10 @@ final class BodyReceiver {
     private(set) var collected: [UInt8] = []
     private var length = 0
     private(set) var wireLength = 0
+    private let expected: UInt64?
+
+    /// True when all bytes that the header announced have been received. False for a body of unknown length.
+    var isComplete: Bool { expected.map { UInt64(wireLength) >= $0 } ?? false }
 
     /// Creates a receiver for the body of one request.
     ///
@@ -31,6 +35,7 @@ final class BodyReceiver {
         self.inflate = inflate
         self.trustsCoding = trustsCoding
         self.pump = pump
+        self.expected = expected
         self.core = core
         if pump == nil, inflate == nil, let expected {
             // The `Content-Length` may be false, so at most 64 KiB are reserved before any bytes arrive.

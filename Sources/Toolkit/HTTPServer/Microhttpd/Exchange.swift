@@ -99,7 +99,7 @@ extension Exchange {
         size.pointee -= used
         switch verdict {
         case .goOn:
-            return keepsPace(intake) ? .YES : refuse(.requestTimeout)
+            return intake.isComplete || keepsPace(intake) ? .YES : refuse(.requestTimeout)
         case .wait:
             suspend()
             return .YES
@@ -235,23 +235,20 @@ extension Exchange {
         var request = Request(head: head, query: query, body: body)
         request.parameters = plan.parameters
         request.takesBody = plan.bodyPolicy != .none
-        core.move(peer, to: pump == nil ? .working : .body)
-        core.handlerBegan()
         do {
             switch try plan.handler.start(request) {
-            case .now(let response) where !response.isLong:
-                decide(response)
-                core.handlerEnded()
+            case .now(let response) where !response.isLong: decide(response)
             case let reply: finish(reply, request)
             }
         } catch {
             failed(error)
-            core.handlerEnded()
         }
     }
 
     /// Runs the rest of a handler's work in a task. Returns when the task has finished or waits.
     private func finish(_ reply: Handler.Reply, _ request: Request) {
+        core.move(peer, to: pump == nil ? .working : .body)
+        core.handlerBegan()
         task = Task.immediate(executorPreference: core.tasks) { [self] in
             do {
                 let response = try await reply.response()
