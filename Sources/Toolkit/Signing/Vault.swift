@@ -185,6 +185,9 @@ public struct Secret: Sendable, Hashable {
     /// user.
     public init(text: String) { bytes = Array(text.utf8) }
 
+    /// Adds the bytes to a hasher.
+    public func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
     /// Returns true if two secrets are equal. The time does not depend on the content of secrets of equal length.
     public static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEqual(left.bytes, right.bytes)

@@ -117,6 +117,12 @@ extension ChannelAccessCache {
         return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
     }
 
+    /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel, if the cache has
+    /// them; nil when a record must be read.
+    func knownAccess(of user: String?, in channel: ChannelID) -> ChannelAccess? {
+        known(user.map { UserChannelKey($0, channel) }, in: channel)
+    }
+
     /// Returns the rules and rights from the cache; nil when the cache lacks one of them and a record must be read.
     private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
         // The cached rights in a channel that is being deleted may be outdated.

@@ -37,8 +37,7 @@ extension ChatAccess {
         var quick = ValidationBudget.onLoop
         guard try check(&drafts, within: &quick) else { return .unchecked(drafts) }
         try admit(&drafts)
-        guard claim == nil, let revision = service.accessCache.revisionIfNoRules(of: app),
-            let events = try appendAtOnce(drafts, unlessChangedSince: revision)
+        guard claim == nil, !drafts.contains(where: { $0.retention == .kept }), let events = try appendAtOnce(drafts)
         else { return .checked(drafts) }
         return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: events)))
     }
@@ -134,6 +133,20 @@ extension ChatAccess {
             })
     }
 
+    /// Appends ephemeral drafts if the rules of their channels are in memory and the event log need not wait. Returns nil
+    /// when nothing was appended.
+    ///
+    /// - Throws: `.forbidden`.
+    private func appendAtOnce(_ drafts: [EventDraft]) throws(ChatError) -> [Appended]? {
+        if let revision = service.accessCache.revisionIfNoRules(of: app) {
+            return try appendAtOnce(drafts, unlessChangedSince: revision)
+        }
+        // If nothing is appended, the rules are applied again to the drafts without their effects.
+        var drafts = drafts
+        guard let revision = try applyKnownRules(to: &drafts) else { return nil }
+        return try appendAtOnce(drafts, unlessChangedSince: revision)
+    }
+
     private func appendAtOnce(
         _ drafts: [EventDraft], unlessChangedSince revision: Revision
     ) throws(ChatError) -> [Appended]? {
@@ -171,32 +184,64 @@ extension ChatAccess {
         return oldest
     }
 
-    /// Applies the rules of a draft's channel: checks that the user may write there, and sets the audience of the
-    /// draft.
+    /// Applies the rules of the channel of each draft if they are in memory. Returns the oldest directory revision at
+    /// which a rule was read, or nil when a rule must be read from the store; ``applyChannelRules(to:)-([EventDraft])``
+    /// then applies all rules.
+    ///
+    /// - Throws: `.forbidden`.
+    private func applyKnownRules(to drafts: inout [EventDraft]) throws(ChatError) -> Revision? {
+        let cache = service.accessCache
+        var oldest = Revision.max
+        for index in drafts.indices {
+            let (user, place) = (drafts[index].user, drafts[index].channel)
+            guard let access = cache.knownAccess(of: user, in: place) else { return nil }
+            var parent: ChannelAccess?
+            if let thread = MappedThread(place.name) {
+                guard let known = cache.knownAccess(of: user, in: channel(thread.parent)) else { return nil }
+                parent = known
+            }
+            oldest = min(oldest, try apply(access, ofParent: parent, to: &drafts[index]))
+        }
+        return oldest
+    }
+
+    /// Applies the rules of a draft's channel, and reads them if necessary.
     ///
     /// - Returns: the revision of the directory of records at which the rules were read.
     /// - Throws: `.forbidden`; the errors of the store.
     @discardableResult
     private func applyChannelRules(to draft: inout EventDraft) async throws(ChatError) -> Revision {
-        let channelAccess = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
-        if let user = draft.user,
-            let obstacle = refusal(
-                to: .writing, of: user, in: draft.channel.name, channel: channelAccess.channel, channelAccess.user)
-        {
-            throw obstacle
+        let access = try await service.accessCache.channelAccess(of: draft.user, in: draft.channel)
+        var parent: ChannelAccess?
+        if let thread = MappedThread(draft.channel.name) {
+            parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
         }
-        draft.audience = Self.audience(of: draft, in: channelAccess.channel)
-        guard let thread = MappedThread(draft.channel.name) else { return channelAccess.revision }
-        // Restrictions of a channel also apply to its threads.
-        let parent = try await service.accessCache.channelAccess(of: draft.user, in: channel(thread.parent))
-        if let user = draft.user,
-            let obstacle = refusal(
-                to: .writing, of: user, in: thread.parent, channel: parent.channel, parent.user)
-        {
-            throw obstacle
-        }
+        return try apply(access, ofParent: parent, to: &draft)
+    }
+
+    /// Checks that the user of a draft may write in its channel, and sets the audience of the draft.
+    ///
+    /// - Parameter parent: the rules of the channel to which a thread belongs; nil for a channel that is no thread.
+    ///   Restrictions of a channel also apply to its threads.
+    /// - Returns: the older revision of both rules.
+    /// - Throws: `.forbidden`.
+    private func apply(
+        _ access: ChannelAccess, ofParent parent: ChannelAccess?, to draft: inout EventDraft
+    ) throws(ChatError) -> Revision {
+        try requireWriting(of: draft.user, in: draft.channel.name, access)
+        draft.audience = Self.audience(of: draft, in: access.channel)
+        guard let parent, let thread = MappedThread(draft.channel.name) else { return access.revision }
+        try requireWriting(of: draft.user, in: thread.parent, parent)
         if parent.channel.isPrivate, draft.audience == .subscribers { draft.audience = .insiders }
-        return min(channelAccess.revision, parent.revision)
+        return min(access.revision, parent.revision)
+    }
+
+    private func requireWriting(
+        of user: String?, in name: String, _ access: ChannelAccess
+    ) throws(ChatError) {
+        guard let user, let obstacle = refusal(to: .writing, of: user, in: name, channel: access.channel, access.user)
+        else { return }
+        throw obstacle
     }
 
     /// Returns the audience that the event of a draft gets, from the draft and from the rules of its channel.

@@ -52,6 +52,21 @@ final class RequestLog: Sendable {
         var bytes: Int { known.bytes + strange.bytes }
         var oldest: Timetoken? { [known, strange].compactMap { $0.requests.first?.at }.min() }
 
+        /// Adds a request. Returns the requests that exceed the bounds, after removing them.
+        mutating func add(_ request: InboundRequest, _ bounds: Bounds) -> [InboundRequest] {
+            var gone: [InboundRequest] = []
+            if request.identity == nil {
+                strange.add(request)
+                while strange.requests.count > bounds.unauthenticatedRequests { gone.append(strange.dropOldest()) }
+            } else {
+                known.add(request)
+                while known.requests.count > bounds.requests { gone.append(known.dropOldest()) }
+            }
+            while bytes > bounds.bytesPerSource { gone.append(dropOldest()) }
+            while let oldest, oldest.adding(bounds.age) < request.at { gone.append(dropOldest()) }
+            return gone
+        }
+
         mutating func dropOldest() -> InboundRequest {
             guard let strangest = strange.requests.first?.at else { return known.dropOldest() }
             if let first = known.requests.first?.at, first < strangest { return known.dropOldest() }
@@ -69,23 +84,9 @@ final class RequestLog: Sendable {
         ///
         /// - Returns: the record keys of the dropped requests.
         mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
-            var shelves = sources[source] ?? RequestQueues()
-            var gone: [InboundRequest] = []
+            // The queues are changed in place. A copy of them would copy all requests.
+            let gone = sources[source, default: RequestQueues()].add(request, bounds)
             bytes += request.cost
-            if request.identity == nil {
-                shelves.strange.add(request)
-                while shelves.strange.requests.count > bounds.unauthenticatedRequests {
-                    gone.append(shelves.strange.dropOldest())
-                }
-            } else {
-                shelves.known.add(request)
-                while shelves.known.requests.count > bounds.requests { gone.append(shelves.known.dropOldest()) }
-            }
-            while shelves.bytes > bounds.bytesPerSource { gone.append(shelves.dropOldest()) }
-            while let oldest = shelves.oldest, oldest.adding(bounds.age) < request.at {
-                gone.append(shelves.dropOldest())
-            }
-            sources[source] = shelves
             bytes -= gone.reduce(0) { $0 + $1.cost }
             var keys = gone.map { $0.key(of: source) }
             while bytes > bounds.bytesInAll, let key = dropOldest() { keys.append(key) }
