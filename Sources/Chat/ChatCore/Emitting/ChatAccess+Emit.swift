@@ -377,6 +377,8 @@ extension ChatAccess {
         } else {
             (draft.schema, typeRetention) = try service.eventTypes.admit(draft, in: app, within: &budget)
         }
+        // A draft that is put off is checked again.
+        guard !budget.isPutOff else { return }
         draft.parsedData = nil
         let asked = draft.timeToLive
         guard let life = asked.map({ min($0, typeRetention ?? $0) }) ?? typeRetention else { return }
