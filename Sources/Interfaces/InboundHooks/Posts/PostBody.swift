@@ -70,8 +70,8 @@ struct MediaName {
     let text: String
 
     init(_ header: String) {
-        let name = header.prefix { $0 != ";" }
-        text = String(name.filter { $0 != " " && $0 != "\t" }).lowercased()
+        let name = header.utf8.prefix { $0 != UInt8(ascii: ";") }
+        text = String(decoding: name.filter { $0 != 0x20 && $0 != 0x09 }, as: UTF8.self).lowercased()
     }
 
     var isJSON: Bool { text == "application/json" || text.hasSuffix("+json") || text == "text/json" }

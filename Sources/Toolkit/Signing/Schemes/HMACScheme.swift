@@ -101,8 +101,8 @@ public struct HMACScheme: SignatureScheme {
     }
 
     private func candidates(in header: String) -> [[UInt8]] {
-        header.split(separator: ",").compactMap { part in
-            let value = part.trimmingBlanks()
+        header.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
+            let value = Substring(part).trimmingBlanks()
             guard value.hasPrefix(prefix) else { return nil }
             return encoding.decode(value.dropFirst(prefix.count))
         }

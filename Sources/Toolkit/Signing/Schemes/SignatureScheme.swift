@@ -61,7 +61,8 @@ public struct SignedMessage {
         form: @escaping () -> [Field]? = { nil }
     ) {
         let lookUp = { (name: String) -> String? in
-            let values = headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+            let (name, length) = (name.lowercased(), name.utf8.count)
+            let values = headers.filter { $0.name.utf8.count == length && $0.name.lowercased() == name }.map(\.value)
             return values.isEmpty ? nil : values.joined(separator: ", ")
         }
         self.init(body: body, url: url, method: method, header: lookUp, form: form)
