@@ -413,12 +413,12 @@ extension Loop {
         try sources.add(descriptor, events: events, source)
     }
 
-    /// Adds a source that has no descriptor of its own to the source table. Returns the source's id, which
-    /// ``displace(_:)`` uses to remove the source.
+    /// Adds a source that has no descriptor of its own to the source table. ``displace(_:)`` removes the source.
     func place(_ source: any LoopSource) -> SourceID {
         sources.place(source)
     }
 
+    /// Removes a source from the source table without a change to epoll.
     func displace(_ id: SourceID) {
         sources.remove(id, descriptor: -1)
     }

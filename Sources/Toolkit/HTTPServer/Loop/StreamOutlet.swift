@@ -56,7 +56,8 @@ final class SocketOutlet: StreamOutlet {
     func wake() {}
 
     func close(_ reason: StreamConnection.CloseReason) {
-        if let source { loop.unwatch(source, descriptor: descriptor) }
+        // Closing the descriptor also removes it from epoll, because no other descriptor of the socket is left.
+        if let source { loop.displace(source) }
         source = nil
         Glibc.close(descriptor)
     }

@@ -39,6 +39,7 @@ final class HTTPConnection {
     /// True while the kernel delays the response (`TCP_CORK`), until ``ServerCore/sendHeldAnswers()``.
     var isAnswerHeld = false
     /// True when the client has closed its side of the connection, even if no request was in progress at that time.
+    /// Known only after ``watch()``.
     private(set) var hasEnded = false
     /// The number of request bytes received on the connection, including the current request.
     var received: UInt64
@@ -62,8 +63,10 @@ final class HTTPConnection {
     var isReadingHeader: Bool { exchange.map { !$0.hasBegun } ?? true }
 
     /// Watches for the end of the connection, because the library does not watch a suspended connection. The event is
-    /// edge-triggered and registered once, so it costs nothing per request.
+    /// edge-triggered and registered at the first suspension, so further requests cost nothing. If the client has
+    /// already closed its side, the event arrives immediately.
     func watch() throws(ServerError) {
+        guard source == nil else { return }
         let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
         source = try core.loop.watch(descriptor, for: events, self)
     }

@@ -32,6 +32,9 @@ final class Listener: LoopSource {
         self.exhausted = exhausted
         let descriptor = try claimed.listen(backlog: options.backlog)
         Socket.bound(silence: options.deadlines.silence, ofAcceptedBy: descriptor)
+        // Accepted sockets inherit this option. Without it, the kernel would delay the second small frame of a stream
+        // until the client acknowledges the first.
+        Socket.set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         self.descriptor = descriptor
         address = Server.Address(
             host: options.host.isEmpty ? claimed.endpoint.host : options.host, port: Self.port(of: descriptor))

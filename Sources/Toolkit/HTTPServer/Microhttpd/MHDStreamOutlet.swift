@@ -10,7 +10,7 @@ final class MHDStreamOutlet: StreamOutlet {
     let descriptor: Int32 = -1
     private(set) var slot: UInt32 = 0
     private let core: ServerCore
-    private let peer: HTTPConnection
+    let peer: HTTPConnection
     private let isChunked: Bool
     private var place: SourceID?
     private var connection: StreamConnection?

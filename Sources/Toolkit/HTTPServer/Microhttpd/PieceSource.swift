@@ -11,7 +11,7 @@ final class PieceSource: @unchecked Sendable {
 
     private let pieces: ResponseBody.Pieces
     private let core: ServerCore
-    private let peer: HTTPConnection
+    let peer: HTTPConnection
     private let isChunked: Bool
     private var task: Task<Void, Never>?
     private var piece: [UInt8] = []

@@ -90,11 +90,6 @@ extension ServerCore {
         guard descriptor >= 0 else { return nil }
         let peer = HTTPConnection(
             core: self, connection: connection, descriptor: descriptor, incoming: incoming)
-        do {
-            try peer.watch()
-        } catch {
-            logger.warning("cannot detect when the client closes the connection", metadata: ["reason": "\(error)"])
-        }
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }
         countAddress(peer.address)

@@ -18,7 +18,14 @@ extension ServerCore {
 
     func releaseBodyMemory(_ count: Int) { counters.bodyBytesInFlight -= count }
 
-    func suspended(_ waiting: any Suspendable) { suspendables[ObjectIdentifier(waiting)] = waiting }
+    func suspended(_ waiting: any Suspendable) {
+        suspendables[ObjectIdentifier(waiting)] = waiting
+        do {
+            try waiting.peer.watch()
+        } catch {
+            logger.warning("cannot detect when the client closes the connection", metadata: ["reason": "\(error)"])
+        }
+    }
 
     /// Records that a suspended request or body is being resumed, and makes the library run. Call it whenever a
     /// connection is resumed, because the library detects resumed connections only when it runs.

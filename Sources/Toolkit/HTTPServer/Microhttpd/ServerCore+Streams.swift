@@ -40,13 +40,11 @@ extension ServerCore {
             connection.close(.failed(ENOMEM))
             return .NO
         }
-        // Without `TCP_NODELAY`, the kernel would delay a second small frame until the client acknowledges the first.
-        Socket.set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         Socket.watchForSilence(socket)
-        let coding = isChunked ? [(name: "Transfer-Encoding", value: "chunked")] : []
+        var headers = headers + opening.headers
+        if isChunked { headers.append((name: "Transfer-Encoding", value: "chunked")) }
         let header = RawResponse.head(
-            status: 200, headers: headers + opening.headers + coding, contentLength: nil, requestID: head.id,
-            date: date.updated())
+            status: 200, headers: headers, contentLength: nil, requestID: head.id, date: date.updated())
         connection.begin(with: header, opening.open)
         return .NO
     }

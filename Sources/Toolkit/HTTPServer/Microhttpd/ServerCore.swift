@@ -98,6 +98,7 @@ final class ServerCore: @unchecked Sendable {
 /// An object whose connection is suspended: a request, the source of a response body, or an encrypted stream. The
 /// server can end it early.
 protocol Suspendable: AnyObject {
+    var peer: HTTPConnection { get }
     func abandon()
 }
 
