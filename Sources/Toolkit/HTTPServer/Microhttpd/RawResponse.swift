@@ -13,19 +13,28 @@ enum RawResponse {
     ) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(512)
-        append("HTTP/1.1 \(status) \(String(cString: MHD_get_reason_phrase_for(UInt32(status))))", to: &output)
-        append("Date: " + date.text, to: &output)
-        if closing { append("Connection: close", to: &output) }
-        append("X-Request-Id: " + requestID, to: &output)
-        append("X-Content-Type-Options: nosniff", to: &output)
+        let reason = MHD_get_reason_phrase_for(UInt32(status))
+        append("HTTP/1.1 ", to: &output)
+        append(String(status), to: &output)
+        append(" ", to: &output)
+        if let reason { output.append(contentsOf: UnsafeRawBufferPointer(start: reason, count: strlen(reason))) }
+        append("\r\nX-Content-Type-Options: nosniff", to: &output)
+        if closing { append("\r\nConnection: close", to: &output) }
+        append("\r\nDate: ", to: &output)
+        append(date.text, to: &output)
+        append("\r\nX-Request-Id: ", to: &output)
+        append(requestID, to: &output)
         for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
-            output.append(contentsOf: header.name.utf8)
-            output.append(contentsOf: ": ".utf8)
+            append("\r\n", to: &output)
+            append(header.name, to: &output)
+            append(": ", to: &output)
             append(header.value, to: &output)
         }
-        if let contentLength { append("Content-Length: \(contentLength)", to: &output) }
-        output.append(0x0D)
-        output.append(0x0A)
+        if let contentLength {
+            append("\r\nContent-Length: ", to: &output)
+            append(String(contentLength), to: &output)
+        }
+        append("\r\n\r\n", to: &output)
         return output
     }
 
@@ -43,15 +52,17 @@ enum RawResponse {
         return isHead ? head : head + body
     }
 
-    private static func append(_ line: String, to output: inout [UInt8]) {
-        output.append(contentsOf: line.utf8)
-        output.append(0x0D)
-        output.append(0x0A)
+    private static func append(_ text: String, to output: inout [UInt8]) {
+        var text = text
+        text.withUTF8 { output.append(contentsOf: $0) }
     }
 
     /// Returns true when the text contains no CR, LF or NUL. A line break would begin another header field.
     static func isSafe(_ text: String) -> Bool {
-        !text.utf8.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+        var text = text
+        return text.withUTF8 { bytes in
+            !bytes.contains { $0 <= 0x0D && ($0 == 0x0D || $0 == 0x0A || $0 == 0) }
+        }
     }
 }
 
