@@ -12,7 +12,7 @@ struct ControlMessage {
     /// The position at which the stream starts, printed as the block's id. An EventSource whose connection breaks
     /// before the first event sends the position back as its last id. Nil for a block that must not change the client's
     /// cursor.
-    private(set) var id: Timetoken?
+    private(set) var id: String?
 
     /// The default time, in milliseconds, after which a disconnected client reconnects.
     private static let usualRetry = 2000
@@ -34,9 +34,10 @@ struct ControlMessage {
     static func ready(
         _ id: String, cursor: Timetoken, heartbeat: Int, session: String? = nil, isFollowedByGap: Bool = false
     ) -> ControlMessage {
+        let cursor = cursor.description
         var block = ControlMessage("stream.ready", retry: usualRetry) { writer in
             writer.member("stream", id)
-            writer.member("cursor", cursor.description)
+            writer.member("cursor", cursor)
             writer.member("heartbeat_seconds", heartbeat)
             if let session { writer.member("session", session) }
         }
@@ -47,7 +48,7 @@ struct ControlMessage {
     /// The block before the first event of a stream that could not start at the requested position.
     static func gap(_ resumption: ResumePosition) -> ControlMessage {
         var block = ControlMessage("stream.gap") { printGap(resumption, to: &$0) }
-        block.id = resumption.from
+        block.id = resumption.from.description
         return block
     }
 

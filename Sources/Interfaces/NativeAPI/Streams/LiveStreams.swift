@@ -446,7 +446,7 @@ extension LiveStreams {
 struct StreamIDs: Sendable {
     /// The prefix of every id. It is random, so that an id from before a restart matches no stream.
     private let prefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
-    private let key = SystemRandomSource().bytes(24)
+    private let key = UInt64.random(in: .min ... .max)
 
     func id(of number: UInt64) -> String {
         var halves = (left: UInt32(truncatingIfNeeded: number >> 32), right: UInt32(truncatingIfNeeded: number))
@@ -462,9 +462,13 @@ struct StreamIDs: Sendable {
         return UInt64(halves.left) << 32 | UInt64(halves.right)
     }
 
-    /// The first four bytes of SHA-256 over the key, the number of the round and one half of the permuted number.
+    /// A keyed hash of the number of the round and one half of the permuted number. `Hasher` computes SipHash with a
+    /// random key of the process.
     private func mask(_ half: UInt32, _ round: UInt8) -> UInt32 {
-        let bytes = key + [round] + (0..<4).map { UInt8(truncatingIfNeeded: half >> ($0 * 8)) }
-        return sha256(bytes).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+        var hasher = Hasher()
+        hasher.combine(key)
+        hasher.combine(round)
+        hasher.combine(half)
+        return UInt32(truncatingIfNeeded: hasher.finalize())
     }
 }

@@ -58,7 +58,7 @@ extension StreamFormat {
         case .eventStream:
             return Self.block(
                 ServerSentEvent(
-                    id: block.id?.description, event: block.name, data: block.data.bytes,
+                    id: block.id, event: block.name, data: block.data.bytes,
                     retryMilliseconds: block.retryMilliseconds))
         case .lines:
             var writer = JSONWriter(capacity: block.data.count + 48)
@@ -110,6 +110,8 @@ extension StreamFormat {
     /// The format that a client prefers according to `Accept`. SSE if it has no preference; nil if it accepts neither
     /// format.
     static func negotiated(_ headers: Headers) -> StreamFormat? {
-        headers.mostAccepted(of: allCases, as: \.mediaType)
+        // The field of every EventSource; comparing it is cheaper than parsing it.
+        headers[all: "Accept"] == ["text/event-stream"]
+            ? .eventStream : headers.mostAccepted(of: allCases, as: \.mediaType)
     }
 }
