@@ -2,17 +2,30 @@ public import ChatCore
 public import ChatModel
 public import HTTPServer
 import Locking
+import Synchronization
 
 /// The owner of streams and waiting polls. All streams and polls of one caller share one `ConnectionOwner`, so that
 /// each of them stores only a reference.
 public final class ConnectionOwner: Sendable {
     /// The caller that has opened the streams and polls.
     public let caller: Caller
-
-    init(_ caller: Caller) { self.caller = caller }
-
     /// The key of the caller's credential. Several callers may have the same credential.
-    public var key: Key { Key(app: caller.app, id: caller.credential) }
+    public let key: Key
+    fileprivate let own = ConnectionCount()
+    /// The counts that the owner shares with other owners of the same key, app and user.
+    fileprivate let ofKey: ConnectionCount
+    fileprivate let ofApp: ConnectionCount
+    fileprivate let ofUser: ConnectionCount?
+
+    fileprivate init(
+        _ caller: Caller, _ key: Key, ofKey: ConnectionCount, ofApp: ConnectionCount, ofUser: ConnectionCount?
+    ) {
+        self.caller = caller
+        self.key = key
+        self.ofKey = ofKey
+        self.ofApp = ofApp
+        self.ofUser = ofUser
+    }
 
     /// The identity of a credential. All tickets and tokens of the credential have the same key.
     public struct Key: Hashable, Sendable {
@@ -27,6 +40,18 @@ public final class ConnectionOwner: Sendable {
             self.id = id
         }
     }
+}
+
+/// A number of open streams and waiting polls. Changed only while ``ConnectionLimits`` holds its lock.
+private final class ConnectionCount: Sendable {
+    private let count = Atomic(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    func increase() { count.add(1, ordering: .relaxed) }
+
+    /// Returns true when the count is zero afterwards.
+    func decrease() -> Bool { count.subtract(1, ordering: .relaxed).newValue == 0 }
 }
 
 /// Counts the open streams and waiting polls by owner, address, app, key and user. All interfaces share one object.
@@ -45,7 +70,6 @@ public final class ConnectionLimits: Sendable {
 
     private struct Entry {
         let owner: ConnectionOwner
-        var count = 0
         /// The earliest known time at which the credential ends; nil when no end is known.
         var expires: Timetoken?
     }
@@ -56,9 +80,9 @@ public final class ConnectionLimits: Sendable {
         /// The owners whose credentials have ended and that still have streams or polls.
         var ended: [Caller: ConnectionOwner] = [:]
         var count = 0
-        var perKey: [ConnectionOwner.Key: Int] = [:]
-        var perApp: [AppID: Int] = [:]
-        var perUser: [User: Int] = [:]
+        var perKey: [ConnectionOwner.Key: ConnectionCount] = [:]
+        var perApp: [AppID: ConnectionCount] = [:]
+        var perUser: [User: ConnectionCount] = [:]
         var perAddress: [RemoteAddress: Int] = [:]
     }
 
@@ -81,7 +105,9 @@ public final class ConnectionLimits: Sendable {
         of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
     ) -> ChatError? {
         let going = replaced == nil ? 0 : 1
+        let limits = limits
         return table.withLock { table in
+            let owner = table.entries[caller]?.owner
             if Self.isFull(table.count - going, limits.streamsInGateway) {
                 return ChatError(
                     .overloaded, "the gateway has reached its limit of open streams and polls; try again later",
@@ -92,13 +118,16 @@ public final class ConnectionLimits: Sendable {
             {
                 return Self.tooMany("address", limits.streamsPerAddress)
             }
-            if Self.isFull((table.perApp[caller.app] ?? 0) - going, limits.streamsPerApp) {
+            let ofApp = owner?.ofApp ?? table.perApp[caller.app]
+            if Self.isFull((ofApp?.value ?? 0) - going, limits.streamsPerApp) {
                 return Self.tooMany("app", limits.streamsPerApp)
             }
-            if Self.isFull((table.perKey[ConnectionOwner.Key(caller)] ?? 0) - going, limits.streamsPerKey) {
+            let ofKey = owner?.ofKey ?? table.perKey[ConnectionOwner.Key(caller)]
+            if Self.isFull((ofKey?.value ?? 0) - going, limits.streamsPerKey) {
                 return Self.tooMany("key", limits.streamsPerKey)
             }
-            if let user = User(caller), Self.isFull((table.perUser[user] ?? 0) - going, limits.streamsPerUser) {
+            let ofUser = owner == nil ? User(caller).flatMap { table.perUser[$0] } : owner?.ofUser
+            if let ofUser, Self.isFull(ofUser.value - going, limits.streamsPerUser) {
                 return Self.tooMany("user", limits.streamsPerUser)
             }
             return nil
@@ -116,19 +145,36 @@ public final class ConnectionLimits: Sendable {
 
     /// Adds one stream or poll of the caller to the counts, and returns the owner of the stream or poll.
     public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
-        table.withLock { table in
-            var entry = table.entries[caller] ?? Entry(owner: ConnectionOwner(caller), expires: caller.expires)
-            entry.count += 1
-            table.entries[caller] = entry
-            if entry.count == 1 { Self.record(entry, in: &table) }
+        let countsAddress = limits.streamsPerAddress > 0
+        return table.withLock { table in
+            let owner = table.entries[caller]?.owner ?? Self.addOwner(caller, to: &table)
             table.count += 1
-            if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
-            table.perKey[entry.owner.key, default: 0] += 1
+            if countsAddress { table.perAddress[address, default: 0] += 1 }
+            owner.own.increase()
             // The counts are kept even without a limit, because reloaded settings may set one.
-            table.perApp[caller.app, default: 0] += 1
-            if let user = User(caller) { table.perUser[user, default: 0] += 1 }
-            return entry.owner
+            owner.ofKey.increase()
+            owner.ofApp.increase()
+            owner.ofUser?.increase()
+            return owner
         }
+    }
+
+    private static func addOwner(_ caller: Caller, to table: inout Table) -> ConnectionOwner {
+        let key = ConnectionOwner.Key(caller)
+        let owner = ConnectionOwner(
+            caller, key, ofKey: count(of: key, in: &table.perKey), ofApp: count(of: caller.app, in: &table.perApp),
+            ofUser: User(caller).map { count(of: $0, in: &table.perUser) })
+        let entry = Entry(owner: owner, expires: caller.expires)
+        table.entries[caller] = entry
+        record(entry, in: &table)
+        return owner
+    }
+
+    private static func count<Key>(of key: Key, in counts: inout [Key: ConnectionCount]) -> ConnectionCount {
+        if let known = counts[key] { return known }
+        let count = ConnectionCount()
+        counts[key] = count
+        return count
     }
 
     /// Removes one stream or poll from the counts.
@@ -137,24 +183,15 @@ public final class ConnectionLimits: Sendable {
     public func leave(_ owner: ConnectionOwner, from address: RemoteAddress) {
         table.withLock { table in
             table.count -= 1
-            Self.decrease(&table.perAddress, address)
-            if let entry = table.entries[owner.caller] {
-                if entry.count > 1 {
-                    table.entries[owner.caller]?.count -= 1
-                } else {
-                    table.entries[owner.caller] = nil
-                    table.ended[owner.caller] = nil
-                }
+            if let count = table.perAddress[address] { table.perAddress[address] = count > 1 ? count - 1 : nil }
+            if owner.own.decrease() {
+                table.entries[owner.caller] = nil
+                table.ended[owner.caller] = nil
             }
-            Self.decrease(&table.perKey, owner.key)
-            Self.decrease(&table.perApp, owner.caller.app)
-            if let user = User(owner.caller) { Self.decrease(&table.perUser, user) }
+            if owner.ofKey.decrease() { table.perKey[owner.key] = nil }
+            if owner.ofApp.decrease() { table.perApp[owner.caller.app] = nil }
+            if owner.ofUser?.decrease() == true, let user = User(owner.caller) { table.perUser[user] = nil }
         }
-    }
-
-    private static func decrease<Key>(_ counts: inout [Key: Int], _ key: Key) {
-        guard let count = counts[key] else { return }
-        counts[key] = count > 1 ? count - 1 : nil
     }
 
     /// Records the new time at which a credential ends; nil when the credential no longer ends. Returns false when the
