@@ -119,13 +119,15 @@ extension NamePattern: CustomStringConvertible {
 
 extension Sequence<NamePattern> {
     /// True when any of the patterns matches.
-    public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
+    @inlinable public func match(_ name: String) -> Bool { contains { $0.matches(name) } }
 
     /// True when a single pattern of this list covers the pattern `other`.
-    public func covers(_ other: NamePattern) -> Bool { contains { $0.covers(other) } }
+    @inlinable public func covers(_ other: NamePattern) -> Bool { contains { $0.covers(other) } }
 
     /// True when each pattern in `others` is covered by a pattern of this list. True when `others` is empty.
-    public func coversAll(_ others: some Sequence<NamePattern>) -> Bool { others.allSatisfy { covers($0) } }
+    @inlinable public func coversAll(_ others: some Sequence<NamePattern>) -> Bool {
+        others.allSatisfy { covers($0) }
+    }
 }
 
 extension NamePattern {

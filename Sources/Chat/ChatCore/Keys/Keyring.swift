@@ -26,6 +26,8 @@ public final class Keyring: Sendable {
         /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring
         /// changes.
         private var callers: [Secret: CachedCaller] = [:]
+        /// The caller that ``caller(key:in:)`` has found last. Nil when the keyring has changed since.
+        private var lastFound: Caller?
         var uses = KeyUses()
 
         init(_ limits: Limits) { setDefaults(limits) }
@@ -36,9 +38,14 @@ public final class Keyring: Sendable {
             appDefaults = RatePolicies(
                 requests: RatePolicy(default: limits.appRequestsPerSecond, in: .seconds(1)),
                 events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
-            callers.removeAll()
+            forgetCallers()
             apps = apps.mapValues { metered($0, former: $0) }
             for key in keys.values { meter(key) }
+        }
+
+        private mutating func forgetCallers() {
+            callers.removeAll()
+            lastFound = nil
         }
 
         private struct CachedCaller {
@@ -66,6 +73,13 @@ public final class Keyring: Sendable {
             return caller
         }
 
+        /// Returns the caller of the key with this id, even if the key has expired; nil when there is no such key.
+        mutating func caller(key id: String, in app: AppID) -> Caller? {
+            if let lastFound, lastFound.credential == id, lastFound.app == app { return lastFound }
+            lastFound = keys[RecordKey(.key, id, in: app)].map { caller(of: $0) }
+            return lastFound
+        }
+
         func caller(of key: APIKey) -> Caller {
             var caller = Caller(
                 app: key.app, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
@@ -81,7 +95,7 @@ public final class Keyring: Sendable {
         }
 
         mutating func put(_ app: AppRecord?, for id: AppID) {
-            callers.removeAll()
+            forgetCallers()
             let former = apps[id]
             if let former, bySubscribeKey[ExactText(former.subscribeKey)] == id {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
@@ -114,7 +128,7 @@ public final class Keyring: Sendable {
 
         /// Sets or removes a key. Returns the previous key.
         mutating func put(_ key: APIKey?, for record: RecordKey) -> APIKey? {
-            callers.removeAll()
+            forgetCallers()
             let old = keys[record]
             switch old?.proof {
             case .text(let digest): byDigest[digest] = nil
@@ -187,8 +201,7 @@ public final class Keyring: Sendable {
                     return caller
                 }
             }
-            guard let key = contents.keys[RecordKey(.key, id, in: app)] else { return nil }
-            let caller = contents.caller(of: key)
+            guard let caller = contents.caller(key: id, in: app) else { return nil }
             return caller.isExpired(at: now) ? nil : caller
         }
     }

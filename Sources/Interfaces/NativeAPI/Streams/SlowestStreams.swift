@@ -41,7 +41,9 @@ extension LiveStreams {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
         if service.isRevoked(caller) { return false }
-        return selection.isPermitted(to: now)
+        // The selection was permitted to a caller with these rights.
+        let hasSameRights = now.scopes == caller.scopes && now.channels == caller.channels && now.types == caller.types
+        return hasSameRights || selection.isPermitted(to: now)
     }
 
     func credentialChanged(_ key: APIKey) {
