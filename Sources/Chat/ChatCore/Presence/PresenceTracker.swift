@@ -125,12 +125,16 @@ extension PresenceTracker {
 
     private func enqueue(_ act: @escaping Act) {
         let request = PresenceRequest(origin: PresenceOrigin(), act: act, promise: nil)
-        state.withLock { state in
-            state.isQuiet = false
-            if state.isOpen { state.requests.append(request) }
+        let (isFirst, wasQuiet) = state.withLock { state in
+            defer {
+                state.isQuiet = false
+                if state.isOpen { state.requests.append(request) }
+            }
+            return (state.requests.isEmpty, state.isQuiet)
         }
-        wakes.continuation.yield()
-        stirs.continuation.yield()
+        // A request that already waits has given these signals.
+        if isFirst { wakes.continuation.yield() }
+        if wasQuiet { stirs.continuation.yield() }
     }
 }
 
