@@ -23,8 +23,10 @@ private struct StalledLog: EventLog {
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? { try await real.earlier(claim) }
-    func watermark(of app: AppID) async throws(ChatError) -> Timetoken { try await real.watermark(of: app) }
-    func loss(
+    nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
+        try await real.watermark(of: app)
+    }
+    nonisolated(nonsending) func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss? {
         try await real.loss(in: channels, types: types, after: position)

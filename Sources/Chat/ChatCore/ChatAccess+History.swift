@@ -53,7 +53,9 @@ extension ChatAccess {
     /// The current end of the app's log. A reader that starts now continues from this timetoken.
     ///
     /// - Throws: the errors of the store.
-    public func watermark() async throws(ChatError) -> Timetoken { try await log.watermark(of: app) }
+    public nonisolated(nonsending) func watermark() async throws(ChatError) -> Timetoken {
+        try await log.watermark(of: app)
+    }
 
     private static let noEvent = ChatError(
         .notFound, "no event has this id; the event may have expired or been deleted")

@@ -93,18 +93,21 @@ extension LongPollTable {
     /// higher count later means that the result may be outdated.
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
-    public nonisolated func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
+    public nonisolated(nonsending) func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
         try await catchUpWithLog(of: chat)
-        return await onLoop { $0.service.hub.assumeIsolated { $0.audienceChanges } }
+        return await loop.run(on: service.hub) { $0.audienceChanges }
     }
 
     /// Waits until the hub has distributed everything that the app's log contains now.
-    private nonisolated func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
-        let known = try await chat.watermark()
-        let app = chat.app
-        if await onLoop({ $0.hubPosition(of: app) }) < known, await !service.hub.reach(known) {
-            throw ChatError.notListening
-        }
+    private nonisolated(nonsending) func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
+        guard await reach(try await chat.watermark()) else { throw ChatError.notListening }
+    }
+
+    /// Waits until the hub has distributed all events up to a position of the log. Returns false while the gateway
+    /// starts or stops.
+    public nonisolated(nonsending) func reach(_ position: Timetoken) async -> Bool {
+        if await loop.run(on: service.hub, { $0.isRunning && $0.position >= position }) { return true }
+        return await service.hub.reach(position)
     }
 
     /// Returns true when the poll's groups, or the channels that its user may read, have changed since they were looked
@@ -138,24 +141,24 @@ extension LongPollTable {
     ///   - chat: the app with the rights of the request's caller.
     ///   - waits: false for a poll whose response must be sent immediately, because it reports a gap.
     /// - Throws: `.tooMany` when a limit is reached, `.unavailable` while the gateway starts or stops.
-    public nonisolated func follow(
+    public nonisolated(nonsending) func follow(
         _ order: PollRequest, in chat: ChatAccess, waits: Bool = true
     ) async throws(ChatError) -> PollOutcome {
         // A client that has emitted an event and received the response gets the event here without a wait, even if the
         // hub has not distributed the event yet.
         try await catchUpWithLog(of: chat)
         let poll = LongPoll(self, order)
-        let place = try await onLoop { polls throws(ChatError) in try polls.attach(poll) }
+        let place = try await loop.run(on: self) { polls throws(ChatError) in try polls.attach(poll) }
         let (missed, reached): ([Event], Timetoken)
         do throws(ChatError) {
             (missed, reached) =
                 place.isOutdated ? ([], place.position) : try await self.missed(order, chat, at: place)
         } catch {
-            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
+            await loop.run(on: poll) { $0.leave() }
             throw error
         }
         guard missed.isEmpty, waits, !place.isOutdated, reached >= place.position else {
-            await onLoop { _ in poll.assumeIsolated { $0.leave() } }
+            await loop.run(on: poll) { $0.leave() }
             let upTo = place.isOutdated ? order.after : max(reached, order.after)
             return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
@@ -170,7 +173,7 @@ extension LongPollTable {
     /// Reads the events that are in the log after the client's position. Returns them and the position up to which the
     /// log was read. A long range, or a range to which a filter applies, is read off the loop, because the read may
     /// take long and the loop serves all connections.
-    private nonisolated func missed(
+    private nonisolated(nonsending) func missed(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
@@ -185,7 +188,7 @@ extension LongPollTable {
         }
     }
 
-    private static func read(
+    private nonisolated(nonsending) static func read(
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         let deadline = ContinuousClock.now + readingTime
@@ -284,26 +287,6 @@ extension LongPollTable {
         looking.removeFirst(asked)
         looking += again
         if !looking.isEmpty { postPoll() }
-    }
-
-    /// Runs a closure on the loop. It does not suspend if the caller is already on the loop.
-    private nonisolated func onLoop<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
-    ) async throws(Failure) -> Value {
-        loop.isCurrent ? try performHere(body) : try await perform(body)
-    }
-
-    private nonisolated func performHere<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        let result = assumeIsolated { polls in Result { () throws(Failure) in try body(polls) } }
-        return try result.get()
-    }
-
-    func perform<Value: Sendable, Failure: Error>(
-        _ body: @Sendable (isolated LongPollTable) throws(Failure) -> Value
-    ) throws(Failure) -> Value {
-        try body(self)
     }
 }
 

@@ -72,7 +72,9 @@ extension PollBatch {
 
     /// Returns the batch as an interface prints it. A large batch is printed on the worker threads, because all
     /// connections wait for the loop.
-    public func printed<Answer: Sendable>(_ print: @Sendable (PollBatch) -> Answer) async -> Answer {
+    public nonisolated(nonsending) func printed<Answer: Sendable>(
+        _ print: @Sendable (PollBatch) -> Answer
+    ) async -> Answer {
         var weight = 0
         for event in events { weight += event.weight }
         guard weight > Self.printedAtOnce else { return print(self) }

@@ -5,6 +5,9 @@ public import HTTPServer
 import JSON
 import Locking
 
+/// A route's handler, called once the request is admitted.
+typealias WireHandler = nonisolated(nonsending) @Sendable (WireRequest) async throws -> Response
+
 /// The HTTP API of PubNub. PubNub's SDKs work with this gateway when their `origin` is set to the gateway; see
 /// `docs/pubnub-migration.md`.
 ///
@@ -116,7 +119,7 @@ public struct PubNubAPI: Sendable {
     func add(
         _ method: HTTPMethod, _ pattern: RoutePattern, _ body: BodyPolicy = .none, in family: ErrorFamily,
         for rule: AccessRule? = nil, to router: inout Router,
-        _ action: @escaping @Sendable (WireRequest) async throws -> Response
+        _ action: @escaping WireHandler
     ) {
         add(
             method, pattern, body, in: family, for: rule, to: &router,

@@ -5,7 +5,7 @@ extension ChatAccess {
     /// channel from which the user is banned, or a members-only channel without being a member.
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `not_a_member` or `not_operator`.
-    public func requireAccess(_ selection: Selection) async throws(ChatError) {
+    public nonisolated(nonsending) func requireAccess(_ selection: Selection) async throws(ChatError) {
         guard let user = caller.user else { return }
         for name in selection.channels.names.sorted() { try await require(.receiving, of: user, in: name.text) }
     }
@@ -50,7 +50,7 @@ extension ChatAccess {
     /// - Throws: `.forbidden` when the credential belongs to another user, or when the selection names a channel of
     ///   message reports, or a PubNub channel of a thread, whose events the credential's user may not receive;
     ///   `.malformed` for an invalid user name or device id; the errors of the store.
-    public func selection(
+    public nonisolated(nonsending) func selection(
         _ selection: Selection, heardBy user: String, on device: String?
     ) async throws(ChatError) -> Selection {
         try Names.check(user: user)

@@ -20,7 +20,7 @@ extension ChatAccess {
     /// without restrictions, this method reads nothing from the store.
     ///
     /// - Throws: the errors of the store.
-    public func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
+    public nonisolated(nonsending) func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
         guard service.accessCache.restrict(app) else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])

@@ -12,7 +12,7 @@ extension ChatAccess {
     ///   - states: the user's new states by channel.
     /// - Throws: `.forbidden` when the caller may not report the user's presence on a channel; `.overloaded` when too
     ///   many requests wait; `.tooLarge` for a state above the size limit.
-    public func appear(
+    public nonisolated(nonsending) func appear(
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []
     ) async throws(ChatError) {
@@ -81,7 +81,7 @@ extension ChatAccess {
 
     /// Returns true when the user may be present on a channel. A user who is already present is not checked again,
     /// because a ban ends the presence.
-    private func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
+    private nonisolated(nonsending) func mayAppear(_ user: String, on name: String) async throws(ChatError) -> Bool {
         guard !tracker.isPresent(user, channel(name)) else { return true }
         return try await refusal(to: .being, of: user, in: name) == nil
     }

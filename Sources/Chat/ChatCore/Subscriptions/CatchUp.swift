@@ -44,7 +44,7 @@ public struct CatchUp: Sendable {
     /// `limit` counts the examined events and not the selected events.
     ///
     /// - Throws: the errors of the store.
-    public mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
+    public nonisolated(nonsending) mutating func nextPage(limit: Int) async throws(ChatError) -> [Event] {
         guard !isOver else { return [] }
         let page = try await log.events(
             in: audienceSnapshot?.channels ?? selection.channels, after: position, limit: limit)
@@ -120,7 +120,7 @@ extension ChatAccess {
     ///   event log, and a gap is reported.
     /// - Throws: `.malformed` when `toleratesUnknown` is false and the text has none of the listed forms; the errors of
     ///   the store.
-    public func resume(
+    public nonisolated(nonsending) func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> ResumePosition {
         if !toleratesUnknown, cursor == "earliest" { return ResumePosition(requested: cursor, from: .zero) }

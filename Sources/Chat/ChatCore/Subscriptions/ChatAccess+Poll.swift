@@ -18,13 +18,13 @@ public struct PollBatch: Sendable {
     ///   - limit: the maximum number of events. Large events reduce the number, but at least one event is included.
     ///   - position: the value of `cursor` when `events` is empty. Otherwise `cursor` is the timetoken of the last
     ///     included event.
-    public init(_ events: some Sequence<Event>, limit: Int, upTo position: Timetoken) {
+    public init(_ events: [Event], limit: Int, upTo position: Timetoken) {
         var bytes = 0
-        self.events = Array(
-            events.prefix(limit).prefix { event in
-                defer { bytes += event.weight }
-                return bytes < Self.bytesMost
-            })
+        let fitting = events.prefix(limit).prefix { event in
+            defer { bytes += event.weight }
+            return bytes < Self.bytesMost
+        }
+        self.events = fitting.count == events.count ? events : Array(fitting)
         cursor = self.events.last?.timetoken ?? position
     }
 
@@ -59,7 +59,7 @@ extension ChatAccess {
     /// receives all later events.
     ///
     /// - Throws: the errors of the store.
-    public func missed(
+    public nonisolated(nonsending) func missed(
         _ selection: Selection, audienceSnapshot: AudienceSnapshot? = nil, after: Timetoken, upTo: Timetoken,
         until deadline: ContinuousClock.Instant? = nil
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {

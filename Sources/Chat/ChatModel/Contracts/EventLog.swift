@@ -38,7 +38,7 @@ public protocol EventLog: Sendable {
     /// The position up to which all events of `app` are visible. Every later event gets a higher position. Only events
     /// of this app move the watermark, so it reveals nothing about other apps. For `.gateway`, this is the position of
     /// the whole log. The call is cheap enough for every request.
-    func watermark(of app: AppID) async throws(ChatError) -> Timetoken
+    nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
     /// The events after `position` that a reader of the given channels and types can no longer read; nil when nothing
     /// is lost. Lost events are durable events that retention has removed, and events stored after the backup from
@@ -47,7 +47,7 @@ public protocol EventLog: Sendable {
     ///
     /// Losses on other channels or of other types are not reported. If an exact result would take too long, a possible
     /// loss is reported.
-    func loss(
+    nonisolated(nonsending) func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss?
 
@@ -270,7 +270,7 @@ public struct ChannelSet: Sendable, Hashable {
     }
 
     /// Creates the set of the channels that any of the patterns matches.
-    public init(app: AppID, patterns: some Sequence<NamePattern>) {
+    public init(app: AppID, patterns: [NamePattern]) {
         self.init(app: app)
         for pattern in patterns {
             switch pattern {

@@ -25,15 +25,17 @@ struct FollowRequest {
     /// were looked up. If the hub's count is higher later, the looked-up channels may be outdated.
     let audienceChanges: UInt64
 
-    static let parameterNames = [
+    private static let parameterNames = [
         "channel", "type", "filter", "cursor", "user", "device", "group", "presence", Parameters.include,
     ]
+    static let streamParameters = parameterNames + ["ticket"]
+    static let pollParameters = parameterNames + ["limit"]
 
     /// Reads a request. Runs off the loop when the request names channel groups, which may contain thousands of
     /// channels.
     ///
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
-    static func read(
+    nonisolated(nonsending) static func read(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) -> FollowRequest {
         guard !parameters.texts("group").isEmpty else {
@@ -44,7 +46,7 @@ struct FollowRequest {
         }
     }
 
-    private init(
+    private nonisolated(nonsending) init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ streams: LiveStreams
     ) async throws(ChatError) {
         audienceChanges = try await streams.polls.audienceChanges(in: chat)
@@ -88,11 +90,13 @@ struct FollowRequest {
     /// The position at which the client starts. An invalid last id, such as the id of another gateway, results in a gap
     /// instead of an error. An error would stop an EventSource permanently, because an EventSource cannot discard its
     /// last id (WHATWG HTML, 9.2.3).
-    func resumption(in chat: ChatAccess, at cursor: String) async throws(ChatError) -> ResumePosition {
+    nonisolated(nonsending) func resumption(
+        in chat: ChatAccess, at cursor: String
+    ) async throws(ChatError) -> ResumePosition {
         try await chat.resume(selection, at: cursor, orFromNow: isLastEventID)
     }
 
-    private static func groups(
+    private nonisolated(nonsending) static func groups(
         _ parameters: Parameters, _ streams: LiveStreams
     ) async throws(ChatError) -> GroupSelection? {
         let names = parameters.texts("group")

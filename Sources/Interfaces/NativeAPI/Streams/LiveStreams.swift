@@ -239,7 +239,7 @@ extension LiveStreams {
     func follow(_ stream: LiveStream) {
         let log = stream.feed.log
         let end = hubPosition(for: stream)
-        if stream.position >= end, logPosition(of: stream.feed) == end, !stream.needsRecheck {
+        if stream.position >= end, stream.feed.position(end) == end, !stream.needsRecheck {
             stream.feed.flush()
             if stream.connection.join(log, at: log.head) { return }
         }

@@ -45,9 +45,9 @@ extension Request {
 extension NativeAPI {
     /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: sends events as they occur, as SSE or as JSON
     /// lines.
-    func getStream(_ request: Request) async throws -> Response {
+    nonisolated(nonsending) func getStream(_ request: Request) async throws -> Response {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
-        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["ticket"])
+        let parameters = try Parameters(request.query, known: FollowRequest.streamParameters)
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest.read(request, parameters, chat, streams)
@@ -59,14 +59,16 @@ extension NativeAPI {
             } else {
                 try await wanted.resumption(in: chat, at: wanted.cursor ?? "latest")
             }
-        guard await service.hub.reach(resumption.from) else { throw ChatError.notListening }
+        guard await streams.polls.reach(resumption.from) else { throw ChatError.notListening }
         // With a ticket, the shown start is the ticket's start, which also counts as a valid last id (see
         // `StreamTickets`). The end of the log is not shown, because other people may know positions near the end.
         let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
         let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
         guard request.method != .head else { return .empty(status: 200, headers: headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
-        try await streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
+        try await streams.loop.run(on: streams) { streams throws(ChatError) in
+            try streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
+        }
         if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
             // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
@@ -84,7 +86,7 @@ extension NativeAPI {
             })
     }
 
-    private func streamCaller(
+    private nonisolated(nonsending) func streamCaller(
         of request: Request, _ parameters: Parameters
     ) async throws -> (Caller, StreamTicket?) {
         let caller: Caller
@@ -105,7 +107,7 @@ extension NativeAPI {
 
     /// Checks the start position of a ticket's stream. The cursor must not be before the ticket's start. The last id of
     /// a reconnecting client must be an id that was sent on the ticket's stream.
-    private func requirePlace(
+    private nonisolated(nonsending) func requirePlace(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
     ) async throws {
         if let cursor = try parameters.streamCursor(), cursor != "latest" {
@@ -145,12 +147,12 @@ extension NativeAPI {
 extension NativeAPI {
     /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: returns the next events, and waits if there
     /// are none.
-    func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
-        let parameters = try Parameters(request.query, known: FollowRequest.parameterNames + ["limit"])
+    nonisolated(nonsending) func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
+        let parameters = try Parameters(request.query, known: FollowRequest.pollParameters)
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest.read(request, parameters, chat, streams)
-        await streams.pollCame(wanted.selection)
+        await streams.loop.run(on: streams) { $0.pollCame(wanted.selection) }
         guard request.method != .head, let cursor = wanted.cursor else {
             return PollPrinter.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
@@ -215,7 +217,7 @@ private struct NativePollFormatter: PollFormatter {
     func refuse(_ error: ChatError, to reply: DeferredResponse) { reply.fail(Problem(error)) }
 
     /// Makes the poll's user present on the channels of the selection, if the poll requests it.
-    func begin(_ selection: Selection) async {
+    nonisolated(nonsending) func begin(_ selection: Selection) async {
         guard let holder, let user = selection.viewer?.user else { return }
         let channels = await streams.presence(on: selection)
         streams.service.presence.opened(
@@ -229,7 +231,7 @@ private struct NativePollFormatter: PollFormatter {
 }
 
 extension HolderID {
-    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9)) }
+    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "p_", bytes: 8)) }
 }
 
 extension LiveStreams {

@@ -16,7 +16,7 @@ struct GroupChannels: Sendable {
     /// - Parameter isWanted: selects the channels to include. Other channels do not count towards the limit.
     /// - Throws: `.malformed` for an invalid group name; `WireError` when there are more groups than
     ///   `Limits.streamChannels`, or more channels in total than `Limits.groupChannelsPerRequest`.
-    init(
+    nonisolated(nonsending) init(
         _ names: [String], _ chat: ChatAccess, where isWanted: (String) -> Bool = { _ in true }
     ) async throws {
         let most = chat.limits.groupChannelsPerRequest

@@ -9,7 +9,7 @@ extension PubNubAPI {
     /// `GET /v2/subscribe/{s}/{C}/0`: returns events to a subscriber. A request without a cursor (a handshake) gets the
     /// current position of the log. A request with a cursor gets the events after the cursor, and waits if there are
     /// none.
-    func getSubscribe(_ request: WireRequest) async throws -> Response {
+    nonisolated(nonsending) func getSubscribe(_ request: WireRequest) async throws -> Response {
         let keyset = try keyset(of: request, at: 2)
         let chat = chat(keyset, for: request)
         let wanted = try await SubscribeRequest(request, keyset, chat, polls, presenceTimeouts)
@@ -55,7 +55,7 @@ extension PubNubAPI {
 
     /// Returns the end of the log, or an earlier position if the subscriber follows the presence of channels that the
     /// user has just joined by a heartbeat. The earlier position is before these joins.
-    private func positionBeforeJoins(
+    private nonisolated(nonsending) func positionBeforeJoins(
         _ wanted: SubscribeRequest, _ app: AppID, _ chat: ChatAccess
     ) async throws(ChatError) -> Timetoken {
         let watermark = try await chat.watermark()
@@ -93,7 +93,7 @@ private final class SubscribeFormatter: PollFormatter {
         user = wanted.user
         holder =
             wanted.user == nil || wanted.place.channels.isEmpty
-            ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 9))
+            ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 8))
     }
 
     var hasFilter: Bool { reader.filter != nil }

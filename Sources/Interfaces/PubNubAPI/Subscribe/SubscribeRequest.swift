@@ -24,7 +24,7 @@ struct SubscribeRequest: Sendable {
     ///
     /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
     ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
-    init(
+    nonisolated(nonsending) init(
         _ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable,
         _ timeouts: PresenceTimeouts
     ) async throws {

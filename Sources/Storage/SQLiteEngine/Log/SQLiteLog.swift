@@ -44,14 +44,14 @@ struct SQLiteLog: EventLog {
         }
     }
 
-    func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
+    nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
         app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
     }
 
     /// The shortest retention that an event type can have (one hour).
     private static let leastRetention: Duration = .seconds(3600)
 
-    func loss(
+    nonisolated(nonsending) func loss(
         in channels: ChannelSet, types: [NamePattern], after position: Timetoken
     ) async throws(ChatError) -> Loss? {
         guard position >= engineState.retention.restored else {

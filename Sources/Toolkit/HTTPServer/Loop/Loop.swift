@@ -300,6 +300,17 @@ extension Loop {
         UnownedSerialExecutor(ordinary: self)
     }
 
+    /// Calls `body` isolated to an actor that runs on this loop. Does not suspend if the calling code already runs on
+    /// the loop.
+    ///
+    /// - Throws: the error that `body` throws.
+    @inlinable
+    public nonisolated(nonsending) func run<Resident: Actor, Value: Sendable, Failure: Error>(
+        on actor: Resident, _ body: @Sendable (isolated Resident) throws(Failure) -> Value
+    ) async throws(Failure) -> Value {
+        isCurrent ? try actor.runHere(body) : try await actor.run(body)
+    }
+
     /// Stops the program unless the calling code runs on this loop.
     public func checkIsolated() {
         precondition(isCurrent, "This function must be called on the thread of the loop '\(name)'")
@@ -387,6 +398,30 @@ public final class LoopTasks: TaskExecutor {
     /// Enqueues a job of a task on the loop. May be called from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         loop.enqueue(UnownedJob(job), of: asUnownedTaskExecutor())
+    }
+}
+
+extension Actor {
+    @usableFromInline
+    func run<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated Self) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try body(self)
+    }
+
+    @inlinable
+    nonisolated func runHere<Value: Sendable, Failure: Error>(
+        _ body: @Sendable (isolated Self) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        // `assumeIsolated` has no typed errors.
+        let result = assumeIsolated { actor -> Result<Value, Failure> in
+            do throws(Failure) {
+                return .success(try body(actor))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 }
 
