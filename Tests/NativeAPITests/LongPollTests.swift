@@ -144,9 +144,9 @@ private struct SilentVoice: PollFormatter {
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
             }
-            await polls.perform { _ in poll.receive([event(19), event(20)]) }
+            await polls.loop.run(on: poll) { $0.receive([event(19), event(20)]) }
             #expect(await gateway.service.hub.feedCount == 1)
-            await polls.perform { _ in poll.receive([event(20), event(21)]) }
+            await polls.loop.run(on: poll) { $0.receive([event(20), event(21)]) }
             #expect(await gateway.service.hub.feedCount == 0)
         }
     }
