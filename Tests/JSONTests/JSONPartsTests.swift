@@ -33,4 +33,19 @@ import Testing
         #expect(list.rawElement(-1) == nil)
         #expect(try #require(Self.text).rawElement(0) == nil)
     }
+
+    @Test("of an object have its parsed values and its bytes, and none belong to a text that is no object")
+    func members() throws {
+        let text = JSONText(trusted: Array(#"{"a" : 1.50, "\u0062":[ 2 ]}"#.utf8))
+        let root = try JSONDocument(text).root
+        let members = try #require(JSONMembers(root, text: text))
+        #expect(members.raw("a")?.description == "1.50")
+        #expect(members["a"]?.double == 1.5)
+        #expect(members.raw("b")?.description == "[ 2 ]")
+        #expect(members["b"]?.count == 1)
+        #expect(members["c"] == nil && members.raw("c") == nil)
+        #expect(members.names(otherThan: ["a"]) == ["b"])
+        // The parsed value of a repeated name is the last one, and its bytes may be those of the first.
+        #expect(JSONMembers(root, text: JSONText(trusted: Array("1".utf8))) == nil)
+    }
 }

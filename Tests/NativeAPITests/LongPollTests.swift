@@ -2,6 +2,7 @@ import ChatCore
 import ChatModel
 import HTTPServer
 import JSON
+import Signing
 import TestSupport
 import Testing
 
@@ -161,6 +162,25 @@ private struct SilentVoice: PollFormatter {
             await gateway.until { $0.polls.assumeIsolated { $0.isEmpty } }
             #expect(await gateway.service.hub.feedCount == 0)
             #expect(await gateway.server.metrics.suspended == 0)
+        }
+    }
+
+    @Test("of a user's own channel ends when the key of its token no longer covers that channel")
+    func ownChannel() async throws {
+        try await StreamHarness.run { gateway in
+            let rooms = try #require(NamePattern("room.*"))
+            let issued = try await gateway.key(channels: [rooms])
+            let key = try #require(gateway.service.keyring.caller(of: Secret(text: issued.text)))
+            var wider = key
+            wider.channels = [rooms, .exact("cora")]
+            var holder = key
+            holder.user = "cora"
+            holder = holder.readingOwnChannel(within: wider)
+            #expect(holder.reads(channel: "cora"))
+            let both = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [rooms, .exact("cora")]))
+            #expect(await !gateway.streams.isInForce(holder, both))
+            let own = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [rooms]))
+            #expect(await gateway.streams.isInForce(holder, own))
         }
     }
 

@@ -40,12 +40,6 @@ private enum RequestExecutor {
     /// The threads for long work. They run long pages, long filters, validation, mapping, and all large requests.
     case workThreads
 
-    /// Starts an action at once if the loop runs it; otherwise returns a reply that starts it elsewhere.
-    func start(_ action: @escaping AuthenticatedStart, _ request: Request, _ caller: Caller) throws -> Handler.Reply {
-        guard self != .loop else { return try action(request, caller) }
-        return .later { try await run { try await action(request, caller).response() } }
-    }
-
     nonisolated(nonsending) func run(
         _ work: nonisolated(nonsending) () async throws -> Response
     ) async throws -> Response {
@@ -89,7 +83,11 @@ extension NativeAPI {
                 let action = try once(repeating, request, action)
                 let place = place(of: request, repeating, isHeld: isHeld)
                 try meters?.admitRequest(at: service.clock.now)
-                switch try place.start(action, request, caller) {
+                let reply =
+                    place == .loop
+                    ? try action(request, caller)
+                    : .later { try await place.run { try await action(request, caller).response() } }
+                switch reply {
                 case .now(let response): return .now(metered(response, by: meters))
                 case .later(let work):
                     return .later { [meters] in
@@ -109,10 +107,7 @@ extension NativeAPI {
     /// Returns the problem for the error of an authenticated request.
     private func problem(_ error: any Error, _ request: Request, _ meters: RateMeters?) async -> any Error {
         await recordFailedSignIn(request, error)
-        // The request's body is parsed again, so that the problem can point at the invalid member.
-        let translated =
-            request.isLarge
-            ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
+        let translated = await problem(error, request)
         return meters.map { limited(translated, by: $0) } ?? translated
     }
 
@@ -163,18 +158,42 @@ extension NativeAPI {
         }
     }
 
-    /// Returns a handler for a route that needs no API key, such as a health check or a request that is authenticated
-    /// in another way.
+    /// Returns a handler that runs `action` in a task, for a route that needs no API key, such as a request that is
+    /// authenticated in another way.
     func asPublic(_ action: @escaping PublicHandler) -> Handler {
-        Handler { request in
+        asPublic(starting: { request in .later { try await action(request) } })
+    }
+
+    /// Returns a handler for a route that needs no API key. The request needs no task if `action` responds without
+    /// waiting.
+    func asPublic(starting action: @escaping @Sendable (Request) throws -> Handler.Reply) -> Handler {
+        Handler(starting: { request in
             do {
                 let place: RequestExecutor = request.isLarge ? .workThreads : .loop
-                return try await place.run { try await action(request) }
+                let reply =
+                    place == .loop
+                    ? try action(request) : .later { try await place.run { try await action(request).response() } }
+                switch reply {
+                case .now(let response): return .now(response)
+                case .later(let work):
+                    return .later {
+                        do {
+                            return try await work()
+                        } catch {
+                            throw await problem(error, request)
+                        }
+                    }
+                }
             } catch {
-                throw request.isLarge
-                    ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
+                return .later { throw await problem(error, request) }
             }
-        }
+        })
+    }
+
+    /// Returns the problem for an error. The request's body is parsed again, so that the problem can point at the
+    /// invalid member.
+    private func problem(_ error: any Error, _ request: Request) async -> any Error {
+        request.isLarge ? await asLongWork { Self.translated(error, request) } : Self.translated(error, request)
     }
 
     /// The caller, identified by `Authorization: Bearer <API key or user's token>` (RFC 6750, 2.1) or by the cookie of

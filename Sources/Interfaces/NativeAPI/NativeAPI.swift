@@ -315,7 +315,7 @@ public struct NativeAPI: Sendable {
     }
 
     private func addOperationRoutes(to router: inout Router) {
-        router.add(.get, "/livez", handler: asPublic(getLiveness))
+        router.add(.get, "/livez", handler: asPublic(starting: { .now(getLiveness($0)) }))
         router.add(.get, "/readyz", handler: asPublic(getReadiness))
         router.add(.get, "/metrics", handler: asPublic(getMetrics))
         router.add(.get, "/openapi.yaml", handler: asPublic(getDescription))

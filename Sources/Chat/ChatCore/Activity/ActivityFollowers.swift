@@ -16,7 +16,7 @@ struct ActivityFollowers {
     }
 
     private struct Follower {
-        /// The follower's number in the index of its app.
+        /// The follower's number in the index of its app. All apps share the numbers.
         let number: UInt32
         /// The follower's selection without types and filter, because these do not restrict its channels.
         let selection: Selection

@@ -380,6 +380,8 @@ extension ChatAccess {
         // A draft that is put off is checked again.
         guard !budget.isPutOff else { return }
         draft.parsedData = nil
+        // The draft of a request that is checked again may have the values of the first check.
+        (draft.expires, draft.isEndedByType) = (nil, false)
         let asked = draft.timeToLive
         guard let life = asked.map({ min($0, typeRetention ?? $0) }) ?? typeRetention else { return }
         draft.expires = service.clock.now.adding(life)

@@ -41,8 +41,11 @@ extension LiveStreams {
         guard let now = service.keyring.caller(key: caller.credential, in: caller.app) else { return false }
         if let end = caller.expires, end <= service.clock.now { return false }
         if service.isRevoked(caller) { return false }
-        // The selection was permitted to a caller with these rights.
-        let hasSameRights = now.scopes == caller.scopes && now.channels == caller.channels && now.types == caller.types
+        // The selection was permitted to a caller with these rights. The right to the user's own channel is not one of
+        // them: it depends on the key.
+        let hasSameRights =
+            !caller.readsOwnChannel && now.scopes == caller.scopes && now.channels == caller.channels
+            && now.types == caller.types
         return hasSameRights || selection.isPermitted(to: now)
     }
 

@@ -158,6 +158,7 @@ extension PubNubAPI {
         }
         return Keyset(record: app)
     }
+
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {
         var chat = service.chat(for: keyset.caller, cause: request.request.id)
         // The action that deleted a message is shown with the message, because PubNub clients recognize a deleted

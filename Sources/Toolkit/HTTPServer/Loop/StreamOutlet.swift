@@ -56,7 +56,8 @@ final class SocketOutlet: StreamOutlet {
     func wake() {}
 
     func close(_ reason: StreamConnection.CloseReason) {
-        // Closing the descriptor also removes it from epoll, because no other descriptor of the socket is left.
+        // Closing the last descriptor of the socket also removes it from epoll. If the stream is closed while it opens,
+        // the library closes the last descriptor soon after, and the loop ignores events of a displaced source.
         if let source { loop.displace(source) }
         source = nil
         Glibc.close(descriptor)

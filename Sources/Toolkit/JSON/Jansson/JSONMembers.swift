@@ -33,7 +33,8 @@ public struct JSONMembers: @unchecked Sendable {
     ///
     /// - Parameter text: the bytes of the value.
     public init?(_ value: JSONValue, text: JSONText) {
-        guard value.kind == .object else { return nil }
+        // In a document with repeated names, the text may belong to another value of the same name.
+        guard value.kind == .object, text.bytes.first == UInt8(ascii: "{") else { return nil }
         document = value.document
         self.text = text
         var nodes = NodeCursor(object: value.node)
