@@ -29,9 +29,12 @@ extension ChatAccess {
         }
     }
 
-    /// Does the part of ``emit(_:claim:)`` that waits for nothing. For ephemeral events this is usually the whole emit.
+    /// Begins ``emit(_:claim:)``: checks the drafts, and appends ephemeral events if no step has to wait. Pass the result
+    /// to ``finish(_:claim:)``, unless it is ``StartedEmit/emitted(_:)``.
     ///
-    /// - Parameter drafts: the events as the sender wrote them. This method checks and completes them in place.
+    /// - Parameters:
+    ///   - drafts: the events as the sender wrote them. This method checks and completes them in place.
+    ///   - claim: see ``emit(_:claim:)``. With a claim, no event is appended.
     /// - Throws: the errors of ``emit(_:claim:)``. Then no event is appended.
     public func start(_ drafts: inout [EventDraft], claim: Claim? = nil) throws(ChatError) -> StartedEmit {
         var quick = ValidationBudget.onLoop
@@ -45,6 +48,7 @@ extension ChatAccess {
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
     /// the ephemeral events are visible to readers.
     ///
+    /// - Parameter claim: the claim that was passed to ``start(_:claim:)``.
     /// - Throws: the errors of ``emit(_:claim:)``.
     public nonisolated(nonsending) func finish(
         _ emit: StartedEmit, claim: Claim? = nil
@@ -141,7 +145,7 @@ extension ChatAccess {
         if let revision = service.accessCache.revisionIfNoRules(of: app) {
             return try appendAtOnce(drafts, unlessChangedSince: revision)
         }
-        // If nothing is appended, the rules are applied again to the drafts without their effects.
+        // The rules change a copy, because `store` applies them again if nothing is appended.
         var drafts = drafts
         guard let revision = try applyKnownRules(to: &drafts) else { return nil }
         return try appendAtOnce(drafts, unlessChangedSince: revision)
@@ -268,7 +272,7 @@ extension ChatAccess {
     }
 }
 
-/// An emit after its steps that wait for nothing; see ``ChatAccess/start(_:claim:)``.
+/// The state of an emit after ``ChatAccess/start(_:claim:)``.
 public enum StartedEmit: Sendable {
     /// The events are visible to readers. All of them are ephemeral.
     case emitted(AppendOutcome)
@@ -377,10 +381,10 @@ extension ChatAccess {
         } else {
             (draft.schema, typeRetention) = try service.eventTypes.admit(draft, in: app, within: &budget)
         }
-        // A draft that is put off is checked again.
+        // If a draft is put off, all drafts of the request are checked again, and this one needs its parsed payload.
         guard !budget.isPutOff else { return }
         draft.parsedData = nil
-        // The draft of a request that is checked again may have the values of the first check.
+        // An earlier check of the same draft may have set these fields.
         (draft.expires, draft.isEndedByType) = (nil, false)
         let asked = draft.timeToLive
         guard let life = asked.map({ min($0, typeRetention ?? $0) }) ?? typeRetention else { return }

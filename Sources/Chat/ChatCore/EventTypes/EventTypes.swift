@@ -85,8 +85,8 @@ public final class EventTypes: Sendable {
         contents.withLock { $0[app]?.entries[ExactText(name)] }
     }
 
-    /// What a declared type requires of an event: its validator, and the retention of its events. Nil when the app has
-    /// not declared the type. Unlike ``entry(_:in:)``, copies no description of the type.
+    /// Returns the validator of a declared type and the retention of its events; nil when the app has not declared the
+    /// type. Unlike ``entry(_:in:)``, copies no description of the type.
     private func rule(of name: String, in app: AppID) -> (validator: SchemaValidator?, retention: Duration?)? {
         contents.withLock { contents in
             guard !contents.isEmpty, let entries = contents[app]?.entries,

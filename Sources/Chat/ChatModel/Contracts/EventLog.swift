@@ -105,6 +105,7 @@ public struct Loss: Sendable, Equatable {
 }
 
 extension EventLog {
+    /// Appends nothing and returns nil. An event log that can append without waiting replaces this method.
     public func appendAtOnce(_: [EventDraft], unlessChangedSince _: Revision) -> [Appended]? { nil }
 
     /// Appends drafts without checking whether records have changed since the authorization.

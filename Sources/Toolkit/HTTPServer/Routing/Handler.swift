@@ -1,7 +1,7 @@
 /// The function of a route that responds to a request.
 ///
-/// A handler has a synchronous start. Most requests that need no wait are answered by the start alone, without a task.
-/// For all others, the start returns the rest of the work, and the server runs the rest in a task.
+/// A handler has a synchronous start. If a request need not wait, the start can return the response, and no task is
+/// created. Otherwise the start returns the rest of the work, which the server runs in a task.
 ///
 /// The start, and the parts of the rest that do not leave the loop, run on the server's loop, so they must not block.
 /// Work that takes longer than about a millisecond must run on another thread. The task of the rest is cancelled when
