@@ -74,7 +74,8 @@ let package = Package(
         module("Chat", "ChatKitCompat", uses: ["ChatKit", "ChatModel", "ChatRemote", "JSON", "Locking"]),
         module("Chat", "ChatKitInProcess", uses: ["ChatCore", "ChatKit", "ChatModel", "JSON", "Locking"]),
 
-        module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "Text", logging]),
+        module("Storage", "StorageCore", uses: ["ChatModel", "JSON", "Locking", "Text"]),
+        module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "StorageCore", logging]),
 
         module(
             "Interfaces", "InboundHooks",

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 import Logging
-import Synchronization
+import StorageCore
 
 /// The state of the engine in memory, which the writer, the readers and the callers share.
 final class EngineState: Sendable {
@@ -11,16 +11,14 @@ final class EngineState: Sendable {
     let positions: AppPositions
     let allocator: TimetokenAllocator
     let retention: RetentionTable
-    let changes: ReplayBuffer<RecordChanges>
-    /// The observers that are called with each change of records before readers can see the change.
-    let changeObservers = Lock<[@Sendable (RecordChanges) -> Void]>([])
+    let changes: RecordChangeBuffer
     let clock: WallClock
     let limits: Limits
     /// The delivery queue in memory; nil until it is created. The removal of old data reports deleted deliveries to it.
     let scheduler = Lock<DeliveryScheduler?>(nil)
 
     init(settings: SQLiteEngineSettings, start: Heads, retention: RetentionTable) {
-        tail = Tail(capacity: settings.tailBytes, start: start.timetoken.rawValue)
+        tail = Tail(capacity: settings.tailBytes, start: start.timetoken)
         if start.timetoken == .zero {
             // The watermark is the position up to which all events are visible. In a log without events, it is one tick
             // (100 ns) before the current time, so that even the first position is a point in time. A reader that
@@ -29,7 +27,7 @@ final class EngineState: Sendable {
             tail.publish(Commit(events: [], watermark: now))
         }
         tailIndex = TailIndex(capacity: settings.tailBytes)
-        changes = ReplayBuffer(capacity: 1024 * 1024, start: start.revision)
+        changes = RecordChangeBuffer(start: start.revision)
         passing = PassingEvents(limits: settings.limits)
         positions = AppPositions(start: tail.watermark)
         allocator = TimetokenAllocator(tail: tail, passing: passing, positions: positions)
@@ -41,17 +39,4 @@ final class EngineState: Sendable {
     /// The time that decides which events have expired: the clock, but never earlier than the newest event. Therefore
     /// expired events do not become visible again when the clock is set back.
     var now: Timetoken { max(clock.now, tail.watermark) }
-
-    /// Calls the observers with a change of records, then publishes the change to its consumers (``ChangeReader``).
-    func publish(_ change: RecordChanges) {
-        for observer in changeObservers.withLock({ $0 }) { observer(change) }
-        changes.publish(change)
-    }
-
-    /// True when an event is visible: it is newer than the app's retention `cutoff`, and it has not expired.
-    func isReadable(_ event: Event, now: Timetoken, cutoff: Timetoken) -> Bool {
-        guard event.timetoken > cutoff else { return false }
-        guard let expires = event.draft.expires else { return true }
-        return expires > now
-    }
 }

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// The error when the engine cannot open its database file. The text is for the operator and may contain file paths.
 public struct SQLiteEngineFailure: Error, Sendable, CustomStringConvertible {
@@ -54,23 +55,12 @@ extension ChatError {
     ///   be complete in the write-ahead log after a crash, so the error does not say that nothing was stored.
     init(_ failure: SQLiteFailure, inCommit isCommitting: Bool = false) {
         switch failure.kind {
-        case .full: self.init(.storageFull, "the disk is full; nothing was stored")
+        case .full: self = .storageFull
         case .io where isCommitting: self = .outcomeUnknown
-        case .tooLarge: self.init(.tooLarge, "the data is larger than the database can store")
+        case .tooLarge: self = .dataTooLarge
         case .busy, .io, .access, .corrupt, .constraint, .interrupted, .newerSchema, .other: self = .storeUnavailable
         }
     }
-
-    static let storeUnavailable = ChatError(
-        .unavailable, "the store is unavailable; nothing was stored", retryAfter: .seconds(1))
-    static let outcomeUnknown = ChatError(
-        .outcomeUnknown, "the store failed during the commit, so the change may or may not have been stored",
-        retryAfter: .seconds(1)
-    )
-    static let overloaded = ChatError(
-        .overloaded, "too many writes wait for the store; nothing was stored, so try again", retryAfter: .seconds(1))
-    static let closing = ChatError(.unavailable, "the gateway is stopping; nothing was stored", retryAfter: .seconds(1))
-    static let claimConflict = ChatError(.conflict, "this Idempotency-Key was used with another request; use a new key")
 }
 
 extension SQLiteFailure {

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 extension SQLiteEngineSettings {
     /// Locks the database file for this engine. Returns nil for a store in memory, which needs no lock.

@@ -2,6 +2,7 @@ public import ChatModel
 import Locking
 public import Logging
 import SQLite
+import StorageCore
 
 /// The storage engine. It implements the protocols in `ChatModel/Contracts` with one SQLite database, in a file or in
 /// memory.

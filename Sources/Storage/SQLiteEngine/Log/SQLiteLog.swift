@@ -1,6 +1,6 @@
 import ChatModel
-import Locking
 import SQLite
+import StorageCore
 
 /// The event log (`EventLog`) of a store.
 struct SQLiteLog: EventLog {
@@ -81,7 +81,7 @@ struct SQLiteLog: EventLog {
             } else {
                 try await readers.run { (reader) throws(SQLiteFailure) in try reader.event(at: timetoken, now: now) }
             }
-        guard let found, found.channel.app == app, engineState.isReadable(found, now: now, cutoff: cutoff) else {
+        guard let found, found.channel.app == app, found.isReadable(now: now, cutoff: cutoff) else {
             return nil
         }
         return found
@@ -143,12 +143,12 @@ struct SQLiteLog: EventLog {
     }
 
     func committed() async -> CommitSequence {
-        let reader = CommitReader(engineState: engineState, readers: readers)
+        let reader = CommitReader(tail: engineState.tail, passing: engineState.passing) {
+            [readers] (position, end, limit) async throws(ChatError) in
+            try await readers.run { (reader) throws(SQLiteFailure) in
+                try reader.everything(after: position, upTo: end, limit: limit)
+            }
+        }
         return CommitSequence { await reader.next() }
     }
-}
-
-extension EventDraft {
-    /// True when appending the draft changes the file: for a durable event, and for a deduplication key.
-    var needsCommit: Bool { retention == .kept || deduplicationKey != nil }
 }

@@ -1,5 +1,6 @@
 import ChatModel
 import Locking
+import StorageCore
 
 /// Assigns timetokens to events and makes the events visible to readers in the order of their timetokens.
 ///

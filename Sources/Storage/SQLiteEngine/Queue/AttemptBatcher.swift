@@ -1,6 +1,7 @@
 import ChatModel
 import Locking
 import SQLite
+import StorageCore
 
 /// The finished delivery attempts of one call that wait to be recorded in the database.
 struct FinishedAttempts: Sendable {

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// A validated query for a list of deliveries. It is validated before a connection is used.
 struct DeliveryListing: Sendable {

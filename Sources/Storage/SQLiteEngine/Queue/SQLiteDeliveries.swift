@@ -1,6 +1,7 @@
 import ChatModel
 import Locking
 import SQLite
+import StorageCore
 
 /// The delivery queue (`DeliveryQueue`) of a store.
 struct SQLiteDeliveries: DeliveryQueue {
@@ -29,7 +30,7 @@ struct SQLiteDeliveries: DeliveryQueue {
         from subscriber: SubscriberID, limit: Int, lasting duration: Duration, wait: Duration
     ) async throws(ChatError) -> [Lease] {
         guard let number = scheduler.number(of: subscriber) else {
-            throw ChatError(.notFound, "no webhook or subscription has the id '\(subscriber.name)'")
+            throw ChatError.unknownSubscriber(subscriber)
         }
         let request = DeliveryScheduler.LeaseRequest(limit: limit, lane: number, duration: duration.nanoseconds)
         return try await leases(of: scheduler.lease(request, within: wait))

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// The stored state of a delivery. The public status is derived from this state and from the state of the subscriber.
 enum StoredState: Int { case waiting = 0, delivered = 1, dead = 2 }
@@ -13,7 +14,7 @@ extension Writer {
         _ items: [PlannedDelivery], cursor: CursorName, from: Timetoken, to: Timetoken, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> Result<[SubscriberID: Int], ChatError> {
         guard try move(cursor, from: from, to: to) else {
-            return .failure(ChatError(.conflict, "the cursor '\(cursor.text)' is not at \(from)"))
+            return .failure(.cursorMoved(cursor, from: from))
         }
         var planned: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)] = []
         // The number of deliveries that this call has added for each subscriber. The scheduler does not count them yet.

@@ -2,6 +2,7 @@ import ChatModel
 import Locking
 import Logging
 import SQLite
+import StorageCore
 
 /// The threads that read the database, so that no read blocks the cooperative pool. Each thread has its own connection.
 final class Readers: Sendable {

@@ -1,12 +1,5 @@
 import ChatModel
-
-/// A value bound to a parameter of a statement.
-enum SQLValue: Sendable, Equatable {
-    case null
-    case integer(Int64)
-    case double(Double)
-    case text(String)
-}
+import StorageCore
 
 /// A fragment of SQL and the values of its parameters. Input of callers is always a bound value, never part of the
 /// text.

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// A query for a list of records, translated to SQL before a connection is used.
 struct RecordListing: Sendable {

@@ -1,7 +1,7 @@
 import ChatModel
 import JSON
-import Locking
 import SQLite
+import StorageCore
 
 /// The directory of records (`Directory`) of a store.
 struct SQLiteDirectory: Directory {
@@ -45,24 +45,18 @@ struct SQLiteDirectory: Directory {
     }
 
     func changes(after revision: Revision) async -> RecordChangeSequence {
-        let reader = ChangeReader(engineState: engineState, readers: readers, after: revision)
+        let reader = ChangeReader(changes: engineState.changes, after: revision) {
+            [readers] (here) async throws(ChatError) in
+            try await readers.run { (reader) throws(SQLiteFailure) in try reader.changes(after: here) }
+        }
         return RecordChangeSequence { await reader.next() }
     }
 
     func revision() async throws(ChatError) -> Revision { engineState.changes.end }
 
     func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {
-        engineState.changeObservers.withLock { $0.append(body) }
+        engineState.changes.observe(body)
     }
-}
-
-/// Functions for etags, which are stored as numbers and returned to clients as text.
-enum ETag {
-    /// Returns a new etag of 64 random bits.
-    static func random() -> Int64 { .random(in: .min ... .max) }
-
-    /// Returns the hexadecimal text of an etag.
-    static func text(_ tag: Int64) -> String { String(UInt64(bitPattern: tag), radix: 16) }
 }
 
 extension Statement {

@@ -1,38 +1,13 @@
 import ChatModel
 import JSON
 import SQLite
+import StorageCore
 
 extension Writer {
     /// The result of writing records and events.
     struct Written: Sendable {
         let records: [Record]
         let events: [Event]
-    }
-
-    /// The change of one record that a write performs.
-    private enum Step {
-        case put(Record)
-        case remove(Record)
-    }
-
-    private struct Plan {
-        var steps: [Step]
-        var results: [Record]
-        /// The etag of all new and changed records of this write.
-        let tag: Int64
-        let etag: String
-
-        /// Returns the plan with `moment` as the update time of the changed records.
-        func stamped(_ moment: Timetoken) -> Plan {
-            var plan = self
-            for index in steps.indices {
-                guard case .put(var record) = steps[index] else { continue }
-                record.updated = moment
-                plan.steps[index] = .put(record)
-            }
-            for index in results.indices where results[index].etag == etag { plan.results[index].updated = moment }
-            return plan
-        }
     }
 
     /// True when any of the records has changed after a revision, including uncommitted changes of the current
@@ -57,8 +32,11 @@ extension Writer {
     func write(
         _ changes: [RecordChange], events drafts: [EventDraft], claim: Claim? = nil, tag: Int64 = ETag.random()
     ) throws(SQLiteFailure) -> Result<Written, ChatError> {
-        let plan: Plan
-        switch try planned(changes, tag) {
+        let plan: RecordPlan
+        let planned = try RecordPlan.make(changes, tag: tag, now: now) { (key) throws(SQLiteFailure) in
+            try statements.findRecord.record(key)
+        }
+        switch planned {
         case .success(let made): plan = made
         case .failure(let refusal): return .failure(refusal)
         }
@@ -89,7 +67,7 @@ extension Writer {
             return .failure(error)
         }
         for place in decision.requires where try !isKept(place.timetoken, in: place.channel) {
-            return .failure(ChatError(.notFound, "the event with the timetoken \(place.timetoken) no longer exists"))
+            return .failure(.eventGone(place.timetoken))
         }
         try reserve(for: decision.events.count)
         switch try write(decision.changes, events: decision.events, claim: decision.claim, tag: tag) {
@@ -103,38 +81,7 @@ extension Writer {
         }
     }
 
-    /// Checks all preconditions against the stored records and returns the plan of the write. Changes nothing.
-    private func planned(
-        _ changes: [RecordChange], _ tag: Int64
-    ) throws(SQLiteFailure) -> Result<Plan, ChatError> {
-        let etag = ETag.text(tag)
-        var results: [Record] = []
-        var steps: [Step] = []
-        // The records that earlier changes of this call create or replace; nil for records that they remove.
-        var made: [RecordKey: Record?] = [:]
-        for change in changes {
-            let current: Record? =
-                if let record = made[change.key] { record } else { try statements.findRecord.record(change.key) }
-            if let refusal = change.refusal(current) { return .failure(refusal) }
-            guard let body = change.body else {
-                if let current { steps.append(.remove(current)) }
-                made[change.key] = .some(nil)
-                results.append(current ?? change.nothing)
-                continue
-            }
-            if let current, current.body == body, current.parent == change.parent {
-                results.append(current)
-                continue
-            }
-            let record = Record(key: change.key, parent: change.parent, body: body, etag: etag, updated: now)
-            steps.append(.put(record))
-            made[change.key] = record
-            results.append(record)
-        }
-        return .success(Plan(steps: steps, results: results, tag: tag, etag: etag))
-    }
-
-    private func apply(_ plan: Plan, _ next: Revision) throws(SQLiteFailure) {
+    private func apply(_ plan: RecordPlan, _ next: Revision) throws(SQLiteFailure) {
         revision = next
         try setHead(of: .directory, to: next)
         var keys: [RecordKey] = []
@@ -177,31 +124,4 @@ extension Writer {
         statements.recordRemoval.bind(Int64(now.rawValue), at: 5)
         try statements.recordRemoval.run()
     }
-}
-
-extension RecordChange {
-    /// Returns the error if the current record does not satisfy the precondition of this change; nil otherwise.
-    fileprivate func refusal(_ current: Record?) -> ChatError? {
-        var refusal: ChatError
-        switch precondition {
-        case .none: return nil
-        case .absent:
-            guard current != nil else { return nil }
-            refusal = ChatError(.conflict, "'\(key.id)' already exists")
-        case .present:
-            guard current == nil else { return nil }
-            refusal = ChatError(.notFound, "'\(key.id)' does not exist")
-        case .etag(let etag):
-            guard current?.etag != etag else { return nil }
-            refusal =
-                current == nil
-                ? ChatError(.notFound, "'\(key.id)' does not exist")
-                : ChatError(.stale, "'\(key.id)' has changed since it was read; read it again, and repeat the change")
-        }
-        refusal.current = current
-        return refusal
-    }
-
-    /// The result of a change that removes a record that does not exist.
-    fileprivate var nothing: Record { Record(key: key, parent: parent, body: .null, etag: "", updated: .zero) }
 }

@@ -1,6 +1,7 @@
 import ChatModel
 import Locking
 import SQLite
+import StorageCore
 
 /// Removes expired data on the writer's thread, in batches. Each batch is one short transaction. Between two batches,
 /// waiting requests run first, unless the next batch has been due for more than ``longestWait``.

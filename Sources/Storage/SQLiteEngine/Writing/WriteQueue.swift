@@ -1,5 +1,6 @@
 import ChatModel
 import Locking
+import StorageCore
 
 /// The queue of write requests between callers and the writer's thread. The writer takes the waiting requests as one
 /// batch, at most 2,000 drafts or 4 MiB. The queue has limits. A request above a limit is rejected immediately, because

@@ -1,7 +1,7 @@
 import ChatModel
 import Locking
 import SQLite
-import Synchronization
+import StorageCore
 
 /// A request to the writer. After adding the request to the queue, the caller must not access the request until it is
 /// completed.
@@ -124,24 +124,5 @@ extension WriterHandle {
         for request in unstored { request.fail(.storeUnavailable) }
         for request in unknown { request.fail(.outcomeUnknown) }
         return isBusy ? DeadlineThread.nextTick : nil
-    }
-}
-
-/// A result that one caller awaits. Both the writer and the deadline thread may set the result. Only the result that is
-/// set first is used.
-///
-/// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked
-/// continuation would allocate an object for each append.
-final class Completion<Value: Sendable>: Sendable {
-    private let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
-    private let isAnswered = Atomic(false)
-
-    init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
-        self.continuation = continuation
-    }
-
-    func answer(_ result: Result<Value, ChatError>) {
-        guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        continuation.resume(returning: result)
     }
 }

@@ -1,6 +1,7 @@
 import ChatModel
 import JSON
 import SQLite
+import StorageCore
 
 extension Writer {
     /// Assigns timetokens to all drafts and stores them as events. Stores nothing if the idempotency key of `claim` was
@@ -16,15 +17,13 @@ extension Writer {
         if let revision, self.revision > revision {
             let keys = drafts.reduce(into: Set<RecordKey>()) { $0.formUnion($1.rightsKeys) }
             guard try !haveChanged(keys, since: revision) else {
-                return .failure(
-                    ChatError(
-                        .stale, "the permissions of the channel changed during the request; send the request again"))
+                return .failure(.permissionsChanged)
             }
         }
         if drafts.contains(where: { $0.past != nil }) {
             let end = endMovingOn()
             guard drafts.allSatisfy({ $0.past.map { $0 < end } ?? true }) else {
-                return .failure(ChatError(.invalid, "an imported event's timetoken must be in the past"))
+                return .failure(.importNotInPast)
             }
         }
         var placed: [Appended] = []
@@ -190,18 +189,5 @@ extension Writer {
         try statements.insertType.run()
         names.remember(database.lastInsertedRow, forType: name)
         return database.lastInsertedRow
-    }
-}
-
-extension [Timetoken] {
-    /// The timetokens as bytes: eight bytes for each, least significant byte first.
-    fileprivate var packed: [UInt8] {
-        flatMap { timetoken in (0..<8).map { UInt8(truncatingIfNeeded: timetoken.rawValue >> (8 * $0)) } }
-    }
-
-    fileprivate init(packed bytes: [UInt8]) {
-        self = stride(from: 0, to: bytes.count - bytes.count % 8, by: 8).map { start in
-            Timetoken((0..<8).reduce(0) { $0 | UInt64(bytes[start + $1]) << (8 * UInt64($1)) })
-        }
     }
 }

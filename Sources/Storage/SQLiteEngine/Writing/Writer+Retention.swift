@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 extension Writer {
     /// The result of one batch of a deletion.

@@ -1,6 +1,7 @@
 import ChatModel
 import Logging
 import SQLite
+import StorageCore
 
 /// The only connection that writes, on its own thread. The waiting requests form a batch, within the limits of
 /// ``WriteQueue``, and a batch runs in one transaction. While a commit waits for the disk, the requests of the next
@@ -182,7 +183,7 @@ final class Writer {
     }
 
     private func publish() {
-        for change in changed { engineState.publish(change) }
+        for change in changed { engineState.changes.publish(change) }
         // The allocator is released before any caller receives its result, so that a caller that immediately emits
         // again can use the allocator.
         releaseAllocator(showing: events, evenNone: showsEnd)

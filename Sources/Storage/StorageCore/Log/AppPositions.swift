@@ -1,18 +1,18 @@
-import ChatModel
+package import ChatModel
 import Locking
 
 /// The position of each app in the log: the timetoken of the app's newest event, or the log's position when the
 /// database was opened. Events of other apps do not change an app's position.
-final class AppPositions: Sendable {
+package final class AppPositions: Sendable {
     private let start: Timetoken
     private let newest = Lock<[AppID: Timetoken]>([:])
 
-    init(start: Timetoken) { self.start = start }
+    package init(start: Timetoken) { self.start = start }
 
-    func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
+    package func position(of app: AppID) -> Timetoken { newest.withLock { $0[app] } ?? start }
 
     /// Updates the positions after events have become visible. `events` must be in order, oldest first.
-    func record(_ events: [Event]) {
+    package func record(_ events: [Event]) {
         guard !events.isEmpty else { return }
         newest.withLock { newest in
             for (index, event) in events.enumerated() {

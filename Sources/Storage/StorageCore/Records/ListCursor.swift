@@ -1,12 +1,19 @@
-import ChatModel
 import Text
+
+/// A value of a column or of a parameter of a statement.
+package enum SQLValue: Sendable, Equatable {
+    case null
+    case integer(Int64)
+    case double(Double)
+    case text(String)
+}
 
 /// The cursor of a list: a position as opaque text. It contains the sort keys of the last row of a page, in
 /// hexadecimal, so that the text can be used in any URL.
-enum ListCursor {
+package enum ListCursor {
     /// Encodes the values as a cursor. Each value is encoded as a letter for its kind, its text, and a unit separator
     /// (0x1F). Separators inside the text are escaped.
-    static func text(_ values: [SQLValue]) -> String {
+    package static func text(_ values: [SQLValue]) -> String {
         var bytes: [UInt8] = []
         for value in values {
             switch value {
@@ -21,7 +28,7 @@ enum ListCursor {
     }
 
     /// Decodes a cursor. Returns nil when the text is not a valid cursor.
-    static func values(_ cursor: String) -> [SQLValue]? {
+    package static func values(_ cursor: String) -> [SQLValue]? {
         guard let bytes = Hex.decode(cursor), bytes.last == separator else { return nil }
         var values: [SQLValue] = []
         for part in bytes.dropLast().split(separator: separator, omittingEmptySubsequences: false) {
@@ -44,12 +51,6 @@ enum ListCursor {
     }
 
     private static let separator: UInt8 = 0x1F
-}
-
-extension ChatError {
-    static let badCursor = ChatError(
-        .malformed, "the cursor does not belong to this list; send a cursor that the same list returned",
-        slug: "bad_cursor", field: "cursor")
 }
 
 extension Sequence<UInt8> {

@@ -1,9 +1,9 @@
-import ChatModel
+package import ChatModel
 import Locking
 
 /// The ephemeral events of each app. They exist only in memory and are lost at a restart. Their age and number are
 /// limited.
-final class PassingEvents: Sendable {
+package final class PassingEvents: Sendable {
     fileprivate struct Ring: Sendable {
         var events: [Event] = []
         var first = 0
@@ -32,13 +32,13 @@ final class PassingEvents: Sendable {
     private let age: Duration
     private let capacity: Int
 
-    init(limits: Limits) {
+    package init(limits: Limits) {
         age = limits.passingAge
         capacity = limits.passingBytes
     }
 
     /// Stores the ephemeral events among `events`. All events must be newer than the events stored before.
-    func add(_ events: [Event], now: Timetoken) {
+    package func add(_ events: [Event], now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
@@ -48,7 +48,7 @@ final class PassingEvents: Sendable {
     }
 
     /// Removes expired events in all apps, including apps that receive no new events.
-    func sweep(now: Timetoken) {
+    package func sweep(now: Timetoken) {
         let edge = now.adding(.zero - age)
         rings.withLock { rings in
             rings = rings.compactMapValues { ring in
@@ -61,7 +61,7 @@ final class PassingEvents: Sendable {
 
     /// Returns the events after `position`, up to and including `end`, oldest first. If `app` is nil, returns events of
     /// all apps.
-    func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
+    package func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
         let found = rings.withLock { rings in
             if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }
             return rings.values.map { $0.between(position, end) }
@@ -69,7 +69,7 @@ final class PassingEvents: Sendable {
         return found.count == 1 ? found[0] : found.joined().sorted { $0.timetoken < $1.timetoken }
     }
 
-    func event(at timetoken: Timetoken, in app: AppID) -> Event? {
+    package func event(at timetoken: Timetoken, in app: AppID) -> Event? {
         events(in: app, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
     }
 }

@@ -1,40 +1,48 @@
-import ChatModel
+package import ChatModel
 import Locking
-import SQLite
 
-/// One consumer of the log's commits, with its position. It reads commits from memory, or from the database if they are
-/// no longer in memory.
-final class CommitReader: Sendable {
-    /// The maximum number of events per read from the database.
+/// One consumer of the log's commits, with its position. It reads commits from memory, or from the store if they are no
+/// longer in memory.
+package final class CommitReader: Sendable {
+    /// Reads the stored events of all channels, without imported events, after the first position, up to and including
+    /// the second position. The number is the maximum number of events.
+    package typealias Refill =
+        @Sendable (_ position: Timetoken, _ end: Timetoken, _ limit: Int) async throws(ChatError) -> Page<Event>
+
+    /// The maximum number of events per read from the store.
     private static let stride = 1000
     /// The maximum number of commits that are joined into one.
     private static let commitsTogether = 64
     /// The maximum number of events in a joined commit, unless its first commit alone has more.
     private static let eventsTogether = 256
 
-    private let engineState: EngineState
-    private let readers: Readers
+    private let tail: Tail
+    private let passing: PassingEvents
+    private let readStored: Refill
     private let position: Lock<Timetoken>
 
     /// Creates a consumer that starts after the newest commit. The first commit it returns is the next commit of the
     /// log.
-    init(engineState: EngineState, readers: Readers) {
-        self.engineState = engineState
-        self.readers = readers
-        position = Lock(engineState.tail.watermark)
+    ///
+    /// - Parameter refill: reads the events that are no longer in memory. It is called again after an error.
+    package init(tail: Tail, passing: PassingEvents, refill: @escaping Refill) {
+        self.tail = tail
+        self.passing = passing
+        readStored = refill
+        position = Lock(tail.watermark)
     }
 
     /// Waits for the next commit and returns it. Small commits may be joined into one. Returns nil when the engine is
     /// closed or the task is cancelled. Only one task at a time may call this function.
-    nonisolated(nonsending) func next() async -> Commit? {
+    package nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch engineState.tail.slice(after: here.rawValue, limit: Self.commitsTogether) {
+            switch tail.slice(after: here, limit: Self.commitsTogether) {
             case .entries(let commits):
                 return advance(to: Self.joined(commits), from: here)
             case .behind:
                 return await refill(after: here)
-            case .empty: await engineState.tail.wait(after: here.rawValue)
+            case .empty: await tail.wait(after: here)
             case .closed: return nil
             }
         }
@@ -60,20 +68,18 @@ final class CommitReader: Sendable {
         return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
-    /// Reads the next events from the database as one commit. Retries after a failure, because no event may be skipped.
+    /// Reads the next events from the store as one commit. Retries after a failure, because no event may be skipped.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
-            let end = engineState.tail.watermark
+            let end = tail.watermark
             do {
-                var page = try await readers.run { (reader) throws(SQLiteFailure) in
-                    try reader.everything(after: here, upTo: end, limit: Self.stride)
-                }
-                page.merge(engineState.passing.events(in: nil, after: here, upTo: page.position), limit: .max)
+                var page = try await readStored(here, end, Self.stride)
+                page.merge(passing.events(in: nil, after: here, upTo: page.position), limit: .max)
                 let reached = page.position
                 position.withLock { $0 = reached }
                 return Commit(events: page.items, watermark: reached)
             } catch {
-                guard !engineState.tail.isClosed else { return nil }
+                guard !tail.isClosed else { return nil }
                 // The error can be ignored, because the condition of the loop checks for cancellation.
                 try? await Task.sleep(for: .milliseconds(100))
             }

@@ -6,7 +6,7 @@ import Locking
 /// same time.
 ///
 /// The first reader builds the index, and later readers update it. Therefore emitting an event does no additional work.
-final class TailIndex: Sendable {
+package final class TailIndex: Sendable {
     fileprivate struct State: Sendable {
         var events: [ChannelID: [Event]] = [:]
         /// For each channel, the events of other channels that also appear in the channel (echoes).
@@ -24,7 +24,7 @@ final class TailIndex: Sendable {
     /// Creates an empty index.
     ///
     /// - Parameter capacity: the maximum memory of the tail in bytes (`weight`).
-    init(capacity: Int) { self.capacity = capacity }
+    package init(capacity: Int) { self.capacity = capacity }
 
     /// Returns at most `limit` events of the channels after a position, oldest first; nil when events after the
     /// position are no longer in the tail. The result may contain events that are not visible to the reader. The caller
@@ -49,10 +49,10 @@ final class TailIndex: Sendable {
     }
 
     /// Discards the index, because events were removed from the tail.
-    func reset() { state.withLock { $0 = State() } }
+    package func reset() { state.withLock { $0 = State() } }
 
     /// Frees the memory of the index if it was not used since the last call.
-    func sweep() {
+    package func sweep() {
         state.withLock { state in
             if state.isUsed { state.isUsed = false } else { state = State() }
         }
@@ -79,7 +79,7 @@ extension TailIndex.State {
     fileprivate mutating func cover(_ position: Timetoken, _ tail: Tail, _ capacity: Int) -> Bool {
         if position < start || end == .zero || bytes > 2 * capacity { begin(at: position) }
         while true {
-            switch tail.slice(after: end.rawValue, limit: 256) {
+            switch tail.slice(after: end, limit: 256) {
             case .entries(let commits): for commit in commits { add(commit) }
             case .empty, .closed: return true
             case .behind:
@@ -109,16 +109,4 @@ extension TailIndex.State {
         }
         end = max(end, commit.watermark)
     }
-}
-
-extension [Event] {
-    /// Returns the event with this timetoken, found by binary search; nil when there is none. The array must be in
-    /// timetoken order.
-    func event(at timetoken: Timetoken) -> Event? {
-        let index = self.index(after: timetoken)
-        return index > 0 && self[index - 1].timetoken == timetoken ? self[index - 1] : nil
-    }
-
-    /// Returns the index of the first event after `position`; `count` when there is none.
-    func index(after position: Timetoken) -> Int { index(above: position.rawValue) { $0.timetoken.rawValue } }
 }

@@ -1,4 +1,3 @@
-import ChatModel
 import Locking
 import Synchronization
 
@@ -15,7 +14,10 @@ protocol ReplayEntry: Sendable {
 /// entries must read them from the database.
 ///
 /// Each consumer stores its own position, so a slow consumer does not delay the others.
-final class ReplayBuffer<Entry: ReplayEntry>: Sendable {
+///
+/// ``Tail`` and ``RecordChangeBuffer`` contain the only two buffers. Other modules use these classes, because the
+/// compiler does not specialize a generic type for another module.
+struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
     fileprivate struct State: Sendable {
         var entries: [Entry] = []
         /// The index of the oldest entry in `entries`; the elements before it are unused. The array is compacted when a

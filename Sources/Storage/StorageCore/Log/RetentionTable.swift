@@ -1,21 +1,30 @@
-import ChatModel
+package import ChatModel
 import Locking
 
 /// The retention state of each app, in memory. It determines the position up to which events are hidden, which every
 /// read needs.
-final class RetentionTable: Sendable {
+package final class RetentionTable: Sendable {
     /// The stored retention state of one app.
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         /// The maximum age of events; nil means that events are never removed because of their age.
-        var age: Duration?
+        package var age: Duration?
         /// The timetoken of the newest event that retention has removed from the database and whose removal counts as a
         /// loss for readers.
-        var newestLoss: Timetoken = .zero
+        package var newestLoss: Timetoken = .zero
         /// The position up to which the removal of old events has examined all events.
-        var swept: Timetoken = .zero
+        package var swept: Timetoken = .zero
         /// The highest position up to which events have been hidden from a reader. It never decreases, even if the
         /// clock is set back, so that hidden events stay hidden.
-        var cutoff: Timetoken = .zero
+        package var cutoff: Timetoken = .zero
+
+        package init(
+            age: Duration? = nil, newestLoss: Timetoken = .zero, swept: Timetoken = .zero, cutoff: Timetoken = .zero
+        ) {
+            self.age = age
+            self.newestLoss = newestLoss
+            self.swept = swept
+            self.cutoff = cutoff
+        }
     }
 
     /// The maximum time for which retention waits for a planner (3 days). A planner creates deliveries from events, and
@@ -29,14 +38,14 @@ final class RetentionTable: Sendable {
     }
 
     /// The end of the last interval whose events were lost when a backup was restored; zero when there is none.
-    let restored: Timetoken
+    package let restored: Timetoken
 
     private let state = Lock(State())
 
-    init(restored: Timetoken = .zero) { self.restored = restored }
+    package init(restored: Timetoken = .zero) { self.restored = restored }
 
     /// Returns the cutoff of an app. Events at or before this position are hidden.
-    func cutoff(of app: AppID, now: Timetoken) -> Timetoken {
+    package func cutoff(of app: AppID, now: Timetoken) -> Timetoken {
         state.withLock { state in
             guard let entry = state.apps[app] else { return .zero }
             guard let age = entry.age else { return entry.cutoff }
@@ -49,16 +58,16 @@ final class RetentionTable: Sendable {
     }
 
     /// The apps with a maximum age of events, from which events may have to be removed.
-    var limited: [AppID] { state.withLock { $0.apps.filter { $0.value.age != nil }.map(\.key) } }
+    package var limited: [AppID] { state.withLock { $0.apps.filter { $0.value.age != nil }.map(\.key) } }
 
-    func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
+    package func entry(of app: AppID) -> Entry { state.withLock { $0.apps[app] ?? Entry() } }
 
-    func update(_ app: AppID, _ change: @Sendable (inout Entry) -> Void) {
+    package func update(_ app: AppID, _ change: @Sendable (inout Entry) -> Void) {
         state.withLock { change(&$0.apps[app, default: Entry()]) }
     }
 
     /// Returns the position of a planner; zero if the planner has not stored a position yet.
-    func cursor(_ name: CursorName) -> Timetoken { state.withLock { $0.cursors[name] ?? .zero } }
+    package func cursor(_ name: CursorName) -> Timetoken { state.withLock { $0.cursors[name] ?? .zero } }
 
-    func move(_ name: CursorName, to position: Timetoken) { state.withLock { $0.cursors[name] = position } }
+    package func move(_ name: CursorName, to position: Timetoken) { state.withLock { $0.cursors[name] = position } }
 }
