@@ -212,10 +212,12 @@ let package = Package(
                 "ChatCore", "ChatModel", "ChatSupport", "HTTPClient", "JSON", "Locking", "SQLiteEngine", "Signing",
                 "TestSupport", "Webhooks", logging,
             ]),
+        tests("StorageCoreTests", uses: ["ChatModel", "JSON", "Locking", "StorageCore", "TestSupport"]),
         tests(
             "SQLiteEngineTests",
             uses: [
-                "ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", "TestSupport", logging,
+                "ChatModel", "EngineConformance", "JSON", "Locking", "SQLite", "SQLiteEngine", "StorageCore",
+                "TestSupport", logging,
             ]),
     ]
 )

@@ -4,6 +4,7 @@ import FoundationEssentials
 import JSON
 import Locking
 import SQLite
+import StorageCore
 import TestSupport
 @testable import SQLiteEngine
 import Testing

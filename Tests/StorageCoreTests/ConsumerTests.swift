@@ -1,0 +1,85 @@
+import ChatModel
+import Locking
+import StorageCore
+import TestSupport
+import Testing
+
+@Suite("A consumer of commits", .timeLimit(.minutes(1))) struct CommitReaderTests {
+    @Test("reads what memory no longer has from the store, repeats a failed read, and adds the ephemeral events")
+    func refill() async {
+        let tail = Tail(capacity: 1, start: 10)
+        let passing = PassingEvents(limits: Limits())
+        let reads = Lock<[ClosedRange<UInt64>]>([])
+        let reader = CommitReader(tail: tail, passing: passing) { (position, end, _) throws(ChatError) in
+            let count = reads.withLock { reads in
+                reads.append(position.rawValue...end.rawValue)
+                return reads.count
+            }
+            if count == 1 { throw .storeUnavailable }
+            return Page(items: [event(11), event(13)], position: end)
+        }
+        let ephemeral = event(12, retention: .passing)
+        passing.add([ephemeral], now: 12)
+        tail.publish([event(11), ephemeral, event(13)])
+        let commit = await reader.next()
+        #expect(commit?.events.map(\.timetoken) == [11, 12, 13])
+        #expect(commit?.watermark == 13)
+        #expect(reads.withLock { $0 } == [10...13, 10...13])
+
+        tail.publish([event(14)])
+        #expect(await reader.next()?.events.map(\.timetoken) == [14])
+        tail.close()
+        #expect(await reader.next() == nil)
+    }
+
+    @Test("receives small commits together, and each event once")
+    func joined() async {
+        let tail = Tail(capacity: 1024 * 1024, start: 10)
+        let reader = CommitReader(tail: tail, passing: PassingEvents(limits: Limits())) { (_, end, _) in
+            Page(items: [], position: end)
+        }
+        tail.publish((11...300).map { event($0) })
+        tail.close()
+        var timetokens: [Timetoken] = []
+        var count = 0
+        while let commit = await reader.next() {
+            timetokens += commit.events.map(\.timetoken)
+            count += 1
+            #expect(commit.watermark == timetokens.last)
+        }
+        #expect(timetokens == (11...300).map { Timetoken($0) })
+        #expect(count == 5)
+    }
+}
+
+@Suite("The consumers of record changes", .timeLimit(.minutes(1))) struct ChangeConsumerTests {
+    private func change(_ revision: Revision) -> RecordChanges {
+        RecordChanges(keys: [RecordKey(.user, "u\(revision)", in: AppID("app"))], revision: revision)
+    }
+
+    @Test("are called before readers can see the change, if they are observers")
+    func observers() {
+        let changes = RecordChangeBuffer(start: 3)
+        let seen = Lock<[Revision]>([])
+        changes.observe { [unowned changes] change in
+            seen.withLock { $0 += [changes.end, change.revision] }
+        }
+        changes.publish(change(4))
+        #expect(seen.withLock { $0 } == [3, 4])
+        #expect(changes.end == 4)
+    }
+
+    @Test("read what memory no longer has from the store, and continue at the end if nothing is left there")
+    func refill() async {
+        let changes = RecordChangeBuffer(capacity: 1, start: 3)
+        let stored = Lock<[RecordChanges]>([change(4)])
+        let reader = ChangeReader(changes: changes, after: 3) { revision in
+            stored.withLock { stored in stored.first { $0.revision > revision } }
+        }
+        for revision: Revision in 4...6 { changes.publish(change(revision)) }
+        #expect(await reader.next()?.revision == 4)
+        // The store has nothing after revision 4, and the buffer ends at revision 6.
+        changes.close()
+        #expect(await reader.next() == nil)
+    }
+}
