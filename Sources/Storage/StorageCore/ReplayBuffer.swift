@@ -11,7 +11,7 @@ protocol ReplayEntry: Sendable {
 }
 
 /// The newest entries of a sequence, in memory, for its consumers. The memory is bounded. A consumer that needs older
-/// entries must read them from the database.
+/// entries must read them from the store.
 ///
 /// Each consumer stores its own position, so a slow consumer does not delay the others.
 ///

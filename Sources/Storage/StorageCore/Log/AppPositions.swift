@@ -2,7 +2,7 @@ package import ChatModel
 import Locking
 
 /// The position of each app in the log: the timetoken of the app's newest event, or the log's position when the
-/// database was opened. Events of other apps do not change an app's position.
+/// store was opened. Events of other apps do not change an app's position.
 package final class AppPositions: Sendable {
     private let start: Timetoken
     private let newest = Lock<[AppID: Timetoken]>([:])

@@ -37,12 +37,12 @@ package final class CommitReader: Sendable {
     package nonisolated(nonsending) func next() async -> Commit? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch tail.slice(after: here, limit: Self.commitsTogether) {
+            switch tail.buffer.slice(after: here.rawValue, limit: Self.commitsTogether) {
             case .entries(let commits):
                 return advance(to: Self.joined(commits), from: here)
             case .behind:
                 return await refill(after: here)
-            case .empty: await tail.wait(after: here)
+            case .empty: await tail.buffer.wait(after: here.rawValue)
             case .closed: return nil
             }
         }

@@ -8,7 +8,7 @@ package final class RetentionTable: Sendable {
     package struct Entry: Sendable {
         /// The maximum age of events; nil means that events are never removed because of their age.
         package var age: Duration?
-        /// The timetoken of the newest event that retention has removed from the database and whose removal counts as a
+        /// The timetoken of the newest event that retention has removed from the store and whose removal counts as a
         /// loss for readers.
         package var newestLoss: Timetoken = .zero
         /// The position up to which the removal of old events has examined all events.

@@ -16,7 +16,7 @@ extension Tail {
         var page = Page<Event>(items: [], position: position)
         var seen = 0
         while true {
-            switch slice(after: page.position, limit: 64) {
+            switch buffer.slice(after: page.position.rawValue, limit: 64) {
             case .behind: return page.position == position ? nil : page.toBeContinued
             case .empty, .closed: return page
             case .entries(let commits):

@@ -1,9 +1,9 @@
 package import ChatModel
 
 /// The newest commits, in memory. Reads of recent events and the consumers of commits (``CommitReader``) use them
-/// instead of the database.
+/// instead of the store.
 package final class Tail: Sendable {
-    private let buffer: ReplayBuffer<Commit>
+    let buffer: ReplayBuffer<Commit>
 
     /// Creates an empty tail, whose commits follow the position `start`.
     ///
@@ -41,15 +41,6 @@ package final class Tail: Sendable {
             guard commit.events.contains(where: isGone) else { return nil }
             return Commit(events: commit.events.filter { !isGone($0) }, watermark: commit.watermark)
         }
-    }
-
-    func slice(after position: Timetoken, limit: Int) -> ReplayBuffer<Commit>.Slice {
-        buffer.slice(after: position.rawValue, limit: limit)
-    }
-
-    /// Waits until there is a commit after `position`, the tail is closed, or the task is cancelled.
-    func wait(after position: Timetoken, isolation: isolated (any Actor)? = #isolation) async {
-        await buffer.wait(after: position.rawValue, isolation: isolation)
     }
 }
 

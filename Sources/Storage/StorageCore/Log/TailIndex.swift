@@ -79,7 +79,7 @@ extension TailIndex.State {
     fileprivate mutating func cover(_ position: Timetoken, _ tail: Tail, _ capacity: Int) -> Bool {
         if position < start || end == .zero || bytes > 2 * capacity { begin(at: position) }
         while true {
-            switch tail.slice(after: end, limit: 256) {
+            switch tail.buffer.slice(after: end.rawValue, limit: 256) {
             case .entries(let commits): for commit in commits { add(commit) }
             case .empty, .closed: return true
             case .behind:

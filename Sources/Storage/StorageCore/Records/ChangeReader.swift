@@ -25,14 +25,14 @@ package final class ChangeReader: Sendable {
     package func next() async -> RecordChanges? {
         while !Task.isCancelled {
             let here = position.withLock { $0 }
-            switch changes.slice(after: here, limit: 1) {
+            switch changes.buffer.slice(after: here, limit: 1) {
             case .entries(let found):
                 position.withLock { $0 = found[0].revision }
                 return found[0]
             case .behind:
                 if let found = await refill(after: here) { return found }
                 if changes.isClosed { return nil }
-            case .empty: await changes.wait(after: here)
+            case .empty: await changes.buffer.wait(after: here)
             case .closed: return nil
             }
         }

@@ -3,7 +3,7 @@ import Locking
 
 /// The newest changes of records, in memory, for their consumers (``ChangeReader``).
 package final class RecordChangeBuffer: Sendable {
-    private let buffer: ReplayBuffer<RecordChanges>
+    let buffer: ReplayBuffer<RecordChanges>
     private let observers = Lock<[@Sendable (RecordChanges) -> Void]>([])
 
     /// Creates an empty buffer, whose changes follow the revision `start`.
@@ -32,15 +32,6 @@ package final class RecordChangeBuffer: Sendable {
 
     /// Closes the buffer. Each consumer still receives the remaining changes and then ends.
     package func close() { buffer.close() }
-
-    func slice(after revision: Revision, limit: Int) -> ReplayBuffer<RecordChanges>.Slice {
-        buffer.slice(after: revision, limit: limit)
-    }
-
-    /// Waits until there is a change after `revision`, the buffer is closed, or the task is cancelled.
-    func wait(after revision: Revision, isolation: isolated (any Actor)? = #isolation) async {
-        await buffer.wait(after: revision, isolation: isolation)
-    }
 }
 
 extension RecordChanges: ReplayEntry {
