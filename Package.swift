@@ -52,6 +52,8 @@ let package = Package(
         library("CYAML", pkgConfig: "yaml-0.1", apt: "libyaml-dev"),
         library("CZlib", pkgConfig: "zlib", apt: "zlib1g-dev"),
         library("CLinux"),
+        // Without the library itself, which is loaded when the first connection is opened.
+        library("CPostgres"),
         .target(name: "CAssets", path: "Sources/System/CAssets"),
 
         module("Toolkit", "Locking", uses: ["CLinux"]),
@@ -62,6 +64,7 @@ let package = Package(
         module("Toolkit", "Signing", uses: ["CCrypto", "Text"]),
         module("Toolkit", "Templates", uses: ["JSON"]),
         module("Toolkit", "SQLite", uses: ["CSQLite"]),
+        module("Toolkit", "Postgres", uses: ["CLinux", "CPostgres", "Locking"]),
         module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Text", logging]),
         module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking", "Text"]),
 

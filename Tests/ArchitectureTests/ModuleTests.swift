@@ -31,6 +31,7 @@ private struct Module {
 private let libraryFolders: [String: [String]] = [
     "Toolkit/JSON": ["Jansson/"],
     "Toolkit/JSONSchema": ["Documents/"],
+    "Toolkit/Postgres": ["Libpq/"],
     "Toolkit/HTTPServer": ["Microhttpd/", "Loop/"],
     "Toolkit/HTTPClient": ["Curl/"],
 ]

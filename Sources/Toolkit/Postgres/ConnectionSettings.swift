@@ -1,0 +1,48 @@
+/// The settings of a ``Connection``.
+public struct ConnectionSettings: Sendable, Equatable {
+    /// The server and the credentials: a URI (`postgresql://user:password@host:5432/database`) or a text of
+    /// `key=value` pairs, with the parameters of libpq
+    /// (<https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS>). TLS and client certificates are
+    /// parameters too (`sslmode`, `sslcert`).
+    ///
+    /// Several hosts, separated by commas, are tried in their order. Each one has an equal part of the deadline.
+    /// Characters of a URI's password other than letters and digits must be percent-encoded.
+    public var connectionInfo: String
+    /// The name that the server shows for the session (`pg_stat_activity`). Empty for none. `application_name` of
+    /// ``connectionInfo`` has precedence.
+    public var applicationName: String
+    /// The maximum time for opening the connection, and for each run from the call of ``Connection/run(_:)``. A run
+    /// that takes longer ends with ``PostgresFailure/Kind/timedOut``, and the connection is closed. The server may
+    /// still complete its statement: limit the server's work with `statement_timeout` in ``sessionSettings``.
+    public var deadline: Duration
+    /// Settings of the server for the session, for instance `["statement_timeout": "4s"]`.
+    public var sessionSettings: [String: String]
+    /// The maximum number of runs that wait for the connection. A further run fails with
+    /// ``PostgresFailure/Kind/overloaded``.
+    public var waitingRuns: Int
+    /// The maximum number of statements that are prepared on the connection. A statement beyond this number is parsed
+    /// at every use.
+    public var preparedStatements: Int
+
+    /// Creates settings.
+    public init(
+        connectionInfo: String, applicationName: String = "", deadline: Duration = .seconds(5),
+        sessionSettings: [String: String] = [:], waitingRuns: Int = 1024, preparedStatements: Int = 500
+    ) {
+        self.connectionInfo = connectionInfo
+        self.applicationName = applicationName
+        self.deadline = deadline
+        self.sessionSettings = sessionSettings
+        self.waitingRuns = waitingRuns
+        self.preparedStatements = preparedStatements
+    }
+}
+
+extension ConnectionSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The settings without the connection info, which may contain a password.
+    public var description: String { "ConnectionSettings(applicationName: \(applicationName), deadline: \(deadline))" }
+    /// The same text as ``description``.
+    public var debugDescription: String { description }
+    /// A mirror without the connection info.
+    public var customMirror: Mirror { Mirror(self, children: ["deadline": deadline]) }
+}
