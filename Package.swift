@@ -139,6 +139,10 @@ let package = Package(
         .target(
             name: "HTTPSupport", dependencies: ["HTTPServer"], path: "Tests/Support/HTTPSupport",
             swiftSettings: strict, linkerSettings: [exportsReceive]),
+        .target(
+            name: "PostgresSupport", dependencies: ["Locking", "Postgres", "TestSupport"],
+            path: "Tests/Support/PostgresSupport",
+            swiftSettings: strict),
         tests("ArchitectureTests", uses: []),
         tests("LockingTests", uses: ["Locking"]),
         tests("BenchTests", uses: ["Bench", "ChatModel", "Gateway", "JSON", "Locking", "TestSupport"]),
@@ -183,6 +187,7 @@ let package = Package(
                 "TestSupport",
                 argumentParser,
             ]),
+        tests("PostgresTests", uses: ["Postgres", "PostgresSupport", "TestSupport"]),
         tests(
             "PubNubAPITests",
             uses: [

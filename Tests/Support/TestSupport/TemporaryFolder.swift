@@ -15,7 +15,10 @@ public final class TemporaryFolder: Sendable {
     }
 
     /// Removes the folder. Errors are ignored: a leftover in /tmp does no harm.
-    deinit { Self.remove(path) }
+    deinit { remove() }
+
+    /// Removes the folder before the owner is released, for instance when the process exits.
+    public func remove() { Self.remove(path) }
 
     private static func remove(_ path: String) {
         if let folder = opendir(path) {

@@ -1,0 +1,87 @@
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Postgres
+
+@Suite("Opening a connection", .enabled(if: hasLibrary, "install libpq5: scripts/install-test-servers"))
+struct OpeningTests {
+    @Test("names the package if the library is missing")
+    func missingLibrary() async throws {
+        let missing = try await failure { () async throws(PostgresFailure) in
+            try await Connection.open(ConnectionSettings(connectionInfo: "host=/nowhere"), libraryFile: "libnone.so.5")
+        }
+        #expect(missing.kind == .libraryMissing)
+        #expect(missing.message.contains("libnone.so.5") && missing.message.contains("libpq5"))
+    }
+
+    @Test("fails for a server that does not exist")
+    func unreachable() async throws {
+        for info in ["host=/nowhere", "postgresql://user:secret-word@127.0.0.1:1/db", "host=127.0.0.1,/nowhere port=1"]
+        {
+            let failed = try await failure { () async throws(PostgresFailure) in
+                try await Connection.open(ConnectionSettings(connectionInfo: info, deadline: waitLimit))
+            }
+            #expect(failed.kind == .unreachable && failed.sqlState == nil && !failed.isConnectionUsable)
+            #expect(!failed.message.isEmpty && !failed.message.contains("secret-word"))
+        }
+    }
+
+    @Test("ends at the deadline if the server accepts the connection and does not respond")
+    func silentServer() async throws {
+        let folder = try TemporaryFolder()
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/.s.PGSQL.5432".utf8) }
+        let code = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(code == 0 && listen(listener, 8) == 0)
+        let settings = ConnectionSettings(
+            connectionInfo: "host=\(folder.path),\(folder.path)", deadline: .milliseconds(200))
+        let failed = try await failure { () async throws(PostgresFailure) in try await Connection.open(settings) }
+        #expect(failed.kind == .timedOut)
+    }
+
+    @Test(
+        "does not repeat malformed connection info, which may contain a password",
+        arguments: [
+            "host=a password=my secret-word", "postgresql://user:secret-word@@host/db", "secret-word",
+            "postgresql://user:secret/word@host:1/db", "postgres://user:se?cret-word=1@host",
+            "postgresql://user:secret@word@host/db",
+        ])
+    func malformed(_ info: String) async throws {
+        let failed = try await failure { () async throws(PostgresFailure) in
+            try await Connection.open(ConnectionSettings(connectionInfo: info, deadline: .milliseconds(200)))
+        }
+        #expect(failed.kind == .rejected && failed.message.hasPrefix("the connection info is malformed"))
+        #expect(!failed.message.contains("secret") && !failed.message.contains("word@"))
+    }
+
+    @Test("reads the server's error code from libpq's message")
+    func report() {
+        let report = OpeningReport(
+            """
+            connection to server at "::1", port 5432 failed: FATAL:  57P03: the database system is starting up
+            LOCATION:  ProcessStartupPacket, postmaster.c:2369
+
+            """)
+        #expect(report.sqlState == "57P03" && report.isTemporary("57P03") && !report.isTemporary("28P01"))
+        #expect(report.message.hasSuffix("FATAL:  57P03: the database system is starting up"))
+        #expect(OpeningReport("connection to server at \"a\" (10.0.0.1), port 1 failed: refused\n").sqlState == nil)
+    }
+
+    @Test("gives each host its address and port")
+    func hosts() {
+        let info = ConnectionInfo(parameters: ["host": "a,b", "port": "1,2", "user": "u"])
+        #expect(info.hosts.map { $0["host"] } == ["a", "b"] && info.hosts.map { $0["port"] } == ["1", "2"])
+        #expect(ConnectionInfo(parameters: ["host": "a,b", "port": "3"]).hosts.map { $0["port"] } == ["3", "3"])
+        #expect(ConnectionInfo(parameters: ["host": "a"]).hosts == [["host": "a"]])
+    }
+}
+
+private let hasLibrary = dlopen(Library.fileName, RTLD_NOW) != nil
