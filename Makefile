@@ -9,7 +9,7 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
-.PHONY: run build test check clients crash chaos fuzz schemathesis format lint bench dependencies clean
+.PHONY: run build test check clients crash chaos fuzz schemathesis format lint bench dependencies servers clean
 .PHONY: sanitize packaging deb tarball sbom check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, with its data in ./parley-data. The build is not
@@ -25,7 +25,7 @@ build: dependencies
 
 ## Every test: Swift's, then the real clients (Python packages, headless Chromium) against a running gateway, the one that
 ## `make run` builds. `make check` runs them against the optimized one.
-test: dependencies
+test: dependencies servers
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build --filter HTTPServerTests
 	$(SWIFT) test --skip-build --skip HTTPServerTests
@@ -74,7 +74,7 @@ sanitize: dependencies
 	done
 
 ## The checks of the continuous build.
-check: lint dependencies
+check: lint dependencies servers
 	@scripts/check-doc-comments
 	$(SWIFT) build --build-tests $(STRICT)
 	$(SWIFT) test --skip-build $(STRICT) --filter HTTPServerTests
@@ -126,6 +126,10 @@ bench: build
 
 dependencies:
 	@scripts/install-dependencies
+
+## Installs the servers that the Swift tests start: PostgreSQL and NATS.
+servers:
+	@scripts/install-test-servers
 
 clean:
 	rm -rf .build
