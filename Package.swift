@@ -54,6 +54,7 @@ let package = Package(
         library("CLinux"),
         // Without the library itself, which is loaded when the first connection is opened.
         library("CPostgres"),
+        library("CNATS"),
         .target(name: "CAssets", path: "Sources/System/CAssets"),
 
         module("Toolkit", "Locking", uses: ["CLinux"]),
@@ -67,6 +68,7 @@ let package = Package(
         module("Toolkit", "Postgres", uses: ["CLinux", "CPostgres", "Locking"]),
         module("Toolkit", "HTTPServer", uses: ["CLinux", "CMicrohttpd", "CZlib", "Locking", "Text", logging]),
         module("Toolkit", "HTTPClient", uses: ["CCurl", "CLinux", "Locking", "Text"]),
+        module("Toolkit", "NATS", uses: ["CNATS", "Locking"]),
 
         module("Chat", "ChatModel", uses: ["JSON"]),
         module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
@@ -141,7 +143,9 @@ let package = Package(
             swiftSettings: strict, linkerSettings: [exportsReceive]),
         .target(
             name: "PostgresSupport", dependencies: ["Locking", "Postgres", "TestSupport"],
-            path: "Tests/Support/PostgresSupport",
+            path: "Tests/Support/PostgresSupport", swiftSettings: strict),
+        .target(
+            name: "NATSSupport", dependencies: ["Locking", "TestSupport"], path: "Tests/Support/NATSSupport",
             swiftSettings: strict),
         tests("ArchitectureTests", uses: []),
         tests("LockingTests", uses: ["Locking"]),
@@ -172,6 +176,7 @@ let package = Package(
         tests("HTTPServerTests", uses: ["HTTPServer", "HTTPSupport", "Locking", "TestSupport", "Text", logging]),
         tests("JSONTests", uses: ["JSON", "TestSupport"]),
         tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
+        tests("NATSTests", uses: ["Locking", "NATS", "NATSSupport", "TestSupport"]),
         tests(
             "NativeAPITests",
             uses: [

@@ -34,6 +34,7 @@ private let libraryFolders: [String: [String]] = [
     "Toolkit/Postgres": ["Libpq/"],
     "Toolkit/HTTPServer": ["Microhttpd/", "Loop/"],
     "Toolkit/HTTPClient": ["Curl/"],
+    "Toolkit/NATS": ["Library/"],
 ]
 
 /// Modules of the toolchain, which every module may import. Full Foundation is left out because it adds 44 MB.
