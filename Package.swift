@@ -81,6 +81,7 @@ let package = Package(
 
         module("Storage", "StorageCore", uses: ["ChatModel", "JSON", "Locking", "Text"]),
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "StorageCore", logging]),
+        module("Storage", "ClusterEngine", uses: ["ChatModel", "JSON", "Postgres", "StorageCore"]),
 
         module(
             "Interfaces", "InboundHooks",
@@ -150,6 +151,12 @@ let package = Package(
         tests("ArchitectureTests", uses: []),
         tests("LockingTests", uses: ["Locking"]),
         tests("BenchTests", uses: ["Bench", "ChatModel", "Gateway", "JSON", "Locking", "TestSupport"]),
+        tests(
+            "ClusterEngineTests",
+            uses: [
+                "ChatModel", "ChatSupport", "ClusterEngine", "JSON", "Locking", "Postgres", "SQLiteEngine",
+                "StorageCore", "TestSupport",
+            ]),
         tests(
             "ChatCoreTests",
             uses: [
