@@ -154,8 +154,7 @@ let package = Package(
         tests(
             "ClusterEngineTests",
             uses: [
-                "ChatModel", "ChatSupport", "ClusterEngine", "JSON", "Locking", "Postgres", "SQLiteEngine",
-                "StorageCore", "TestSupport",
+                "ChatModel", "ClusterEngine", "JSON", "Postgres", "SQLiteEngine", "TestSupport", logging,
             ]),
         tests(
             "ChatCoreTests",

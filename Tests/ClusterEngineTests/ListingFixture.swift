@@ -1,0 +1,105 @@
+import ChatModel
+import Glibc
+import JSON
+import Logging
+import Postgres
+import SQLiteEngine
+import Testing
+
+@testable import ClusterEngine
+
+/// The same records in a database of PostgreSQL and in a SQLite engine.
+struct ListingFixture {
+    /// The server for the tests, a text for ``ConnectionSettings/connectionInfo``; nil when there is none.
+    static let server = getenv("PARLEY_TEST_POSTGRES").map { String(cString: $0) }
+
+    let app = AppID("app")
+    let connection: Connection
+    let engine: SQLiteEngine
+
+    init() async throws {
+        let schema = "listing_\(UInt64.random(in: .min ... .max))"
+        connection = try await Connection.open(
+            ConnectionSettings(
+                connectionInfo: try #require(Self.server), deadline: .seconds(60),
+                sessionSettings: ["search_path": schema]))
+        engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: Self.quiet))
+        // One statement, because a connection does not accept several statements in one text.
+        let text = """
+            DO $run$ BEGIN
+            CREATE SCHEMA \(schema);
+            CREATE TABLE record(
+                app text COLLATE "C" NOT NULL, kind smallint NOT NULL, id text COLLATE "C" NOT NULL,
+                parent text COLLATE "C", revision bigint NOT NULL, updated bigint NOT NULL, body text NOT NULL,
+                tag bigint NOT NULL, PRIMARY KEY(app, kind, id));
+            CREATE INDEX record_parent ON record(app, kind, parent, id);
+            CREATE INDEX record_updated ON record(app, kind, updated, id);
+            \(RecordFunctions.sql)
+            END $run$
+            """
+        _ = try await connection.run([Statement(text)])
+    }
+
+    private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    func json(_ text: String) -> JSONText { JSONText(trusted: Array(text.utf8)) }
+
+    /// Writes records with the SQLite engine, and copies them to PostgreSQL.
+    func write(_ changes: [RecordChange]) async throws {
+        let records = try await engine.directory.write(changes)
+        let insert = """
+            INSERT INTO record(app, kind, id, parent, revision, updated, body, tag) VALUES ($1, $2, $3, $4, 1, $5, $6, $7)
+            """
+        _ = try await connection.run(
+            records.map { record in
+                Statement(
+                    insert,
+                    [
+                        .text(record.key.app.name), .integer(Int64(record.key.kind.rawValue)), .text(record.key.id),
+                        record.parent.map { .text($0) } ?? .null, .integer(Int64(record.updated.rawValue)),
+                        .text(record.body.description),
+                        .integer(Int64(bitPattern: UInt64(record.etag, radix: 16) ?? 0)),
+                    ])
+            })
+    }
+
+    /// Writes thirty users, u0 … u29.
+    func fillPeople() async throws {
+        try await write(
+            (0..<30).map { number in
+                let team = ["null", #""red""#, #""blue""#, #""green""#][number % 4]
+                let body =
+                    #"{"name":"Name \#(number)","age":\#(number),"vip":\#(number % 3 == 0),"custom":{"team":\#(team)}}"#
+                return RecordChange(
+                    RecordKey(.user, "u\(number)", in: app), body: json(body),
+                    parent: number % 2 == 0 ? "even" : "odd")
+            })
+    }
+
+    /// Lists records from PostgreSQL.
+    func list(_ query: RecordQuery) async throws -> Page<Record> {
+        let listing = try RecordListing(query)
+        let results = try await connection.run(
+            query.wantsTotal ? [listing.rows, listing.total] : [listing.rows])
+        return listing.page(results[0], total: query.wantsTotal ? results[1] : nil)
+    }
+
+    /// Returns the ids of all pages.
+    func listAll(_ query: RecordQuery) async throws -> [String] {
+        var query = query
+        var ids: [String] = []
+        while true {
+            let page = try await list(query)
+            #expect(page.items.count <= query.limit)
+            #expect(page.hasMore == (page.cursor != nil))
+            ids += page.items.map(\.key.id)
+            guard let cursor = page.cursor else { return ids }
+            query.cursor = cursor
+        }
+    }
+
+    func close() async {
+        await connection.close()
+        await engine.close()
+    }
+}
