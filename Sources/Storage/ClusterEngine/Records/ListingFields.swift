@@ -116,8 +116,9 @@ struct FieldSource: Sendable {
 
     /// True for each name that PostgreSQL accepts as the index of an array element, and for some others.
     private static func mayBeIndex(_ name: String) -> Bool {
-        name.utf8.contains { (0x30...0x39).contains($0) }
-            && name.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x09...0x0D).contains($0) || " +-".utf8.contains($0) }
+        let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+        return name.utf8.contains { digits.contains($0) }
+            && name.utf8.allSatisfy { digits.contains($0) || (0x09...0x0D).contains($0) || " +-".utf8.contains($0) }
     }
 
     /// The subqueries, in the order of their dependencies.
