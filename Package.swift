@@ -154,7 +154,8 @@ let package = Package(
         tests(
             "ClusterEngineTests",
             uses: [
-                "ChatModel", "ClusterEngine", "JSON", "Postgres", "SQLiteEngine", "TestSupport", logging,
+                "ChatModel", "ClusterEngine", "JSON", "Postgres", "PostgresSupport", "SQLiteEngine", "TestSupport",
+                logging,
             ]),
         tests(
             "ChatCoreTests",

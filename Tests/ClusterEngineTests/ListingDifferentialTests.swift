@@ -1,11 +1,12 @@
 import ChatModel
 import Glibc
 import JSON
+import PostgresSupport
 import SQLiteEngine
 import TestSupport
 import Testing
 
-@Suite(.enabled(if: ListingFixture.server != nil))
+@Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.installation))
 struct ListingDifferentialTests {
     @Test("random lists have the records, the order and the totals of the SQLite engine")
     func sameAsSQLite() async throws {

@@ -1,33 +1,28 @@
 import ChatModel
-import Glibc
 import JSON
 import Logging
 import Postgres
+import PostgresSupport
 import SQLiteEngine
+import TestSupport
 import Testing
 
 @testable import ClusterEngine
 
 /// The same records in a database of PostgreSQL and in a SQLite engine.
 struct ListingFixture {
-    /// The server for the tests, a text for ``ConnectionSettings/connectionInfo``; nil when there is none.
-    static let server = getenv("PARLEY_TEST_POSTGRES").map { String(cString: $0) }
-
     let app = AppID("app")
     let connection: Connection
     let engine: SQLiteEngine
 
     init() async throws {
-        let schema = "listing_\(UInt64.random(in: .min ... .max))"
         connection = try await Connection.open(
             ConnectionSettings(
-                connectionInfo: try #require(Self.server), deadline: .seconds(60),
-                sessionSettings: ["search_path": schema]))
+                connectionInfo: try await PostgresServer.shared().makeDatabase(), deadline: waitLimit))
         engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: Self.quiet))
         // One statement, because a connection does not accept several statements in one text.
         let text = """
             DO $run$ BEGIN
-            CREATE SCHEMA \(schema);
             CREATE TABLE record(
                 app text COLLATE "C" NOT NULL, kind smallint NOT NULL, id text COLLATE "C" NOT NULL,
                 parent text COLLATE "C", revision bigint NOT NULL, updated bigint NOT NULL, body text NOT NULL,

@@ -1,11 +1,12 @@
 import ChatModel
 import JSON
 import Postgres
+import PostgresSupport
 import Testing
 
 @testable import ClusterEngine
 
-@Suite(.enabled(if: ListingFixture.server != nil))
+@Suite(.enabled(if: PostgresServer.isInstalled, PostgresServer.installation))
 struct ListingTests {
     @Test("a list is sorted by every key in both directions, and its pages are stable while rows are added")
     func sorting() async throws {
