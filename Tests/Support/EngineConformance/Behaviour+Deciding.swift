@@ -91,7 +91,7 @@ extension Behaviour {
             }
             #expect(await unheard.isEmpty)
         },
-        Behaviour("removing an event removes the bodies of its deliveries") { trial in
+        Behaviour("removing an event removes the bodies of its deliveries", usesQueue: true) { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
             let queue = await trial.queue
             let items = events.map { trial.item($0.timetoken, "wh") }
@@ -112,7 +112,7 @@ extension Behaviour {
             #expect(leases.map { $0.delivery.event } == events.timetokens)
             #expect(leases.map { $0.body == nil } == [true, false])
         },
-        Behaviour("an attempt that ends after its event was removed stores no body") { trial in
+        Behaviour("an attempt that ends after its event was removed stores no body", usesQueue: true) { trial in
             let events = try await trial.append(trial.draft("room", "1"), trial.draft("room", "2"))
             let queue = await trial.queue
             let items = events.map { trial.item($0.timetoken, "wh") }

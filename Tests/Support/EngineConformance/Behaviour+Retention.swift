@@ -65,7 +65,9 @@ extension Behaviour {
             trial.clock.step(by: .seconds(-3000))
             #expect(try await trial.history("room").texts == ["new"])
         },
-        Behaviour("events that a planner still needs do not expire before it has passed them, for three days") {
+        Behaviour(
+            "events that a planner still needs do not expire before it has passed them, for three days", usesQueue: true
+        ) {
             trial in
             let events = try await trial.append(trial.draft("room", "planned"), trial.draft("room", "needed"))
             let cursor = CursorName("planner")

@@ -9,15 +9,18 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
     public let sentence: String
     /// True when the behaviour restarts the engine. It does not apply to an engine that stores nothing durably.
     public let needsRestart: Bool
+    /// True when the behaviour uses the queue of deliveries beside the log or the directory.
+    private let usesQueue: Bool
     private let limits: Limits
     private let body: @Sendable (Trial) async throws -> Void
 
     init(
-        _ sentence: String, needsRestart: Bool = false, limits: Limits = Limits(),
+        _ sentence: String, needsRestart: Bool = false, usesQueue: Bool = false, limits: Limits = Limits(),
         _ body: @escaping @Sendable (Trial) async throws -> Void
     ) {
         self.sentence = sentence
         self.needsRestart = needsRestart
+        self.usesQueue = usesQueue
         self.limits = limits
         self.body = body
     }
@@ -44,6 +47,10 @@ public struct Behaviour: Sendable, CustomTestStringConvertible {
         log + past + names + reading + retention + directory + deciding + queue + ordering + pulling
         + redriving
         + life
+
+    /// The behaviours that do not use the queue of deliveries.
+    public static let ofLogAndDirectory = (log + past + names + reading + retention + directory + deciding + life)
+        .filter { !$0.usesQueue }
 }
 
 /// An engine and its clock, with short forms of frequent operations.
