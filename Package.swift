@@ -81,7 +81,9 @@ let package = Package(
 
         module("Storage", "StorageCore", uses: ["ChatModel", "JSON", "Locking", "Text"]),
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "StorageCore", logging]),
-        module("Storage", "ClusterEngine", uses: ["ChatModel", "JSON", "Postgres", "StorageCore"]),
+        module(
+            "Storage", "ClusterEngine",
+            uses: ["ChatModel", "JSON", "Locking", "NATS", "Postgres", "StorageCore", logging]),
 
         module(
             "Interfaces", "InboundHooks",
@@ -154,8 +156,8 @@ let package = Package(
         tests(
             "ClusterEngineTests",
             uses: [
-                "ChatModel", "ClusterEngine", "JSON", "Postgres", "PostgresSupport", "SQLiteEngine", "TestSupport",
-                logging,
+                "ChatModel", "ClusterEngine", "EngineConformance", "JSON", "Locking", "NATSSupport", "Postgres",
+                "PostgresSupport", "SQLiteEngine", "StorageCore", "TestSupport", logging,
             ]),
         tests(
             "ChatCoreTests",

@@ -20,19 +20,7 @@ struct ListingFixture {
             ConnectionSettings(
                 connectionInfo: try await PostgresServer.shared().makeDatabase(), deadline: waitLimit))
         engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: Self.quiet))
-        // One statement, because a connection does not accept several statements in one text.
-        let text = """
-            DO $run$ BEGIN
-            CREATE TABLE record(
-                app text COLLATE "C" NOT NULL, kind smallint NOT NULL, id text COLLATE "C" NOT NULL,
-                parent text COLLATE "C", revision bigint NOT NULL, updated bigint NOT NULL, body text NOT NULL,
-                tag bigint NOT NULL, PRIMARY KEY(app, kind, id));
-            CREATE INDEX record_parent ON record(app, kind, parent, id);
-            CREATE INDEX record_updated ON record(app, kind, updated, id);
-            \(RecordFunctions.sql)
-            END $run$
-            """
-        _ = try await connection.run([Statement(text)])
+        _ = try await ClusterSchema.migrate(connection)
     }
 
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

@@ -78,4 +78,9 @@ enum RecordFunctions {
                 WHEN field = 'false' THEN 0 END
         $$;
         """#
+
+    /// The statements of ``sql``, one for each function. A connection accepts one statement in a text.
+    static var statements: [String] {
+        sql.split(separator: "CREATE OR REPLACE").map { "CREATE OR REPLACE" + $0 }
+    }
 }

@@ -1,0 +1,244 @@
+public import ChatModel
+import Locking
+import Logging
+import Postgres
+import StorageCore
+
+/// One node of a cluster: a storage engine whose data is in PostgreSQL, shared with other nodes.
+///
+/// PostgreSQL holds the truth. A bus carries hints between the nodes, so that a node learns of the commits of the others
+/// within milliseconds. Without the bus, nodes ask PostgreSQL regularly. Nodes are equal, and need not know each other.
+public final class ClusterEngine: Sendable {
+    /// The event log.
+    public let log: any EventLog
+    /// The directory of records.
+    public let directory: any Directory
+    private let store: any ClusterStore
+    private let bus: (any ClusterBus)?
+    private let memory: NodeMemory
+    private let follower: Follower
+    private let writer: Writer
+    private let handle: WriterHandle
+    private let settings: ClusterEngineSettings
+    private let tasks = Lock<[Task<Void, Never>]>([])
+    private let writing: Task<Void, Never>
+    private let phase = Lock(Phase.open)
+
+    private enum Phase: Sendable { case open, closing, closed }
+
+    /// The interval between two reads of the head, with and without hints of other nodes. A listener hears of an event
+    /// of another node within this time even if its hint is lost.
+    private static let pollWithBus: Duration = .milliseconds(500)
+    private static let pollWithoutBus: Duration = .milliseconds(200)
+
+    /// Opens a node: connects, creates or migrates the tables, and starts to follow the other nodes.
+    ///
+    /// - Parameters:
+    ///   - url: the PostgreSQL server and the database, as a URI or as `key=value` pairs of libpq.
+    ///   - servers: the URLs of NATS servers; empty for a cluster without a bus.
+    /// - Throws: ``ClusterEngineFailure``.
+    public convenience init(
+        url: String, bus servers: [String] = [], settings: ClusterEngineSettings = ClusterEngineSettings()
+    ) async throws(ClusterEngineFailure) {
+        let store = try await PostgresStore.open(
+            ConnectionSettings(
+                connectionInfo: url, applicationName: "parley", deadline: settings.limits.storeDeadline),
+            readers: settings.readers, logger: settings.logger)
+        var bus: NATSBus?
+        if !servers.isEmpty {
+            do throws(ClusterEngineFailure) {
+                bus = try await NATSBus.open(
+                    servers, installation: store.installation, deadline: settings.limits.storeDeadline,
+                    logger: settings.logger)
+            } catch {
+                await store.close()
+                throw error
+            }
+        }
+        try await self.init(store: store, bus: bus, settings: settings)
+    }
+
+    /// Opens a node over a store.
+    init(
+        store: any ClusterStore, bus: (any ClusterBus)?, settings: ClusterEngineSettings
+    ) async throws(ClusterEngineFailure) {
+        let start: Head
+        let retention = RetentionTable()
+        do throws(StoreFailure) {
+            start = try await Self.begin(store, settings.clock)
+            for (app, entry) in try await store.retentions() { retention.update(app) { $0 = entry } }
+        } catch {
+            await bus?.close()
+            await store.close()
+            throw .store(error.description)
+        }
+        self.store = store
+        self.bus = bus
+        self.settings = settings
+        memory = NodeMemory(settings: settings, start: start, retention: retention)
+        follower = Follower(
+            store: store, memory: memory, start: start, scheduler: settings.scheduler, logger: settings.logger)
+        writer = Writer(store: store, memory: memory, follower: follower, bus: bus, settings: settings)
+        handle = WriterHandle(writer: writer, queue: writer.queue, uptime: settings.uptime)
+        log = ClusterLog(store: store, memory: memory, follower: follower, writer: handle)
+        directory = ClusterDirectory(store: store, memory: memory, follower: follower, writer: handle)
+        writing = settings.scheduler.run { [writer] in await writer.run() }
+        await startTasks()
+    }
+
+    /// Reads the head. In an empty log, first sets its timetoken to one tick before the current time, so that even the
+    /// first position is a point in time.
+    private static func begin(_ store: any ClusterStore, _ clock: ClusterClock) async throws(StoreFailure) -> Head {
+        let sent = clock.localNow
+        let transaction = try await store.begin()
+        var head = transaction.head
+        clock.follow(head.time, requestedAt: sent)
+        guard head.timetoken == .zero else {
+            await transaction.rollback()
+            return head
+        }
+        head.timetoken = Timetoken(max(2, clock.now.rawValue) - 1)
+        head.commit += 1
+        do throws(StoreFailure) {
+            try await transaction.commit(StoreChanges(head: head, now: head.timetoken))
+        } catch {
+            await transaction.rollback()
+            throw error
+        }
+        return head
+    }
+
+    private func startTasks() async {
+        let scheduler = settings.scheduler
+        if let bus {
+            // The newest hints are kept if the follower is slow. It reads the others from the store.
+            let (hints, receiver) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(10_000))
+            await bus.start {
+                receiver.yield($0)
+            } lost: {
+                receiver.yield([])
+            }
+            repeatedly { [follower] in
+                for await hint in hints {
+                    if let frame = FrameCodec.decode(hint) {
+                        await follower.receive(frame)
+                    } else {
+                        try? await follower.catchUp()  // the follower has logged the failure; the next poll repeats
+                    }
+                }
+            }
+        }
+        repeatedly { [follower, bus] in
+            while !Task.isCancelled {
+                try? await follower.catchUp()  // the follower has logged the failure; the next poll repeats
+                await scheduler.sleep(bus?.isConnected == true ? Self.pollWithBus : Self.pollWithoutBus)
+            }
+        }
+        repeatedly { [handle, limits = settings.limits] in
+            while !Task.isCancelled {
+                await scheduler.sleep(.milliseconds(100))
+                handle.expire(after: limits.storeDeadline)
+            }
+        }
+        repeatedly { [self] in
+            while !Task.isCancelled {
+                await scheduler.sleep(settings.housekeepingInterval)
+                do throws(ChatError) {
+                    try await removeOutlived()
+                } catch {
+                    settings.logger.warning("expired data cannot be removed", metadata: ["failure": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Runs a task until the engine is closed.
+    private func repeatedly(_ body: @escaping @Sendable () async -> Void) {
+        let task = settings.scheduler.run(body)
+        tasks.withLock { $0.append(task) }
+    }
+}
+
+extension ClusterEngine {
+    /// Returns the condition of the store. After a failure, first makes a test commit, because only a commit shows
+    /// whether the store works again. Without hints of other nodes, the node is degraded.
+    public func health() async -> EngineHealth {
+        guard phase.withLock({ $0 == .open }) else { return .unavailable("the store is closed") }
+        if let failure = await writer.failure {
+            do throws(ChatError) {
+                try await handle.run { since, completion in
+                    BatchRequest(since: since, completion: completion) { $0.moveOn() }
+                }
+            } catch let latest {
+                return .unavailable(latest.code == .storageFull ? latest.message : failure.answer.message)
+            }
+        }
+        do throws(StoreFailure) {
+            try await follower.catchUp()
+        } catch {
+            return .unavailable(error.answer.message)
+        }
+        let waiting = writer.queue.waitingDrafts
+        if waiting > settings.limits.waitingDrafts / 2 { return .degraded("\(waiting) events wait to be stored") }
+        if let bus, !bus.isConnected {
+            return .degraded("the bus is not connected; events of other nodes arrive up to 0.2 s later")
+        }
+        return .ready
+    }
+
+    /// Removes expired data now instead of in the next scheduled round. Used by operators and tests.
+    func removeOutlived() async throws(ChatError) {
+        try await asking { () throws(StoreFailure) in try await writer.removeOutlived() }
+        memory.tailIndex.sweep()
+    }
+
+    /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the connections.
+    /// Later calls wait until the first call has finished.
+    public func close() async {
+        let isFirst = phase.withLock { phase in
+            defer { if phase == .open { phase = .closing } }
+            return phase == .open
+        }
+        writer.queue.close()
+        await writing.value
+        guard isFirst else { return }
+        for task in tasks.withLock({ $0 }) { task.cancel() }
+        await follower.close()
+        await bus?.close()
+        await store.close()
+        phase.withLock { $0 = .closed }
+    }
+}
+
+/// The error when a node cannot be opened. The text is for the operator.
+public struct ClusterEngineFailure: Error, Sendable, CustomStringConvertible {
+    /// The category of a failure.
+    public enum Reason: Sendable, Equatable {
+        /// A newer program wrote the tables. `found` is their version, and `known` the newest version that this program
+        /// knows.
+        case newerSchema(found: Int, known: Int)
+        /// Any other reason, for instance an unreachable server or missing permissions.
+        case unusable
+    }
+
+    /// The category of the failure.
+    public let reason: Reason
+    /// One sentence that describes the problem and, if possible, its solution.
+    public let description: String
+
+    static func newerSchema(found: Int, known: Int) -> ClusterEngineFailure {
+        ClusterEngineFailure(
+            reason: .newerSchema(found: found, known: known),
+            description:
+                "the tables have version \(found), but this version of Parley supports at most \(known): start a newer version"
+        )
+    }
+
+    static func bus(_ message: String) -> ClusterEngineFailure {
+        ClusterEngineFailure(reason: .unusable, description: "the NATS bus cannot be used: \(message)")
+    }
+
+    static func store(_ message: String) -> ClusterEngineFailure {
+        ClusterEngineFailure(reason: .unusable, description: "the PostgreSQL store cannot be used: \(message)")
+    }
+}

@@ -1,0 +1,92 @@
+public import ChatModel
+import Locking
+public import Logging
+
+/// The settings of a node: its limits, and the clock, the scheduling and the bus, which tests replace.
+public struct ClusterEngineSettings: Sendable {
+    /// The limits that the engine enforces.
+    public var limits: Limits
+    /// The logger of the node.
+    public var logger: Logger
+    /// The maximum memory for the newest events, in bytes (`weight`).
+    public var tailBytes = 16 * 1024 * 1024
+    /// The maximum number of connections that read. One more connection writes.
+    public var readers = 4
+    /// The clock of timetokens and expiry.
+    var clock: ClusterClock
+    /// Runs tasks and waits.
+    var scheduler: any ClusterScheduler = SystemScheduler()
+    /// The nanoseconds of a monotonic clock.
+    var uptime: @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }
+    /// The interval between the rounds that remove expired data.
+    var housekeepingInterval: Duration = .seconds(30)
+
+    /// Creates settings. Timetokens follow the clock of the PostgreSQL server.
+    public init(limits: Limits = Limits(), logger: Logger = Logger(label: "parley.cluster")) {
+        self.limits = limits
+        self.logger = logger
+        clock = ClusterClock(.system, followsStore: true)
+    }
+}
+
+/// The clock of a node. It follows the clock of the store, so that all nodes agree on the time, whatever their own clocks
+/// show.
+final class ClusterClock: Sendable {
+    private let local: WallClock
+    private let followsStore: Bool
+    /// The store's clock minus the local clock, in ticks.
+    private let offset = Lock<Int64>(0)
+
+    init(_ local: WallClock, followsStore: Bool) {
+        self.local = local
+        self.followsStore = followsStore
+    }
+
+    /// The current time.
+    var now: Timetoken {
+        Timetoken(UInt64(clamping: Int64(clamping: local.now.rawValue) + offset.withLock { $0 }))
+    }
+
+    /// Sets the clock from a time that the store returned to a request.
+    ///
+    /// - Parameters:
+    ///   - time: the store's time; zero if it is not known.
+    ///   - sent: the local time at which the request was sent.
+    func follow(_ time: Timetoken, requestedAt sent: Timetoken) {
+        guard followsStore, time > .zero else { return }
+        let received = local.now
+        // The store read its clock at some moment in between.
+        let middle = sent.rawValue / 2 + received.rawValue / 2
+        offset.withLock { $0 = Int64(clamping: time.rawValue) - Int64(clamping: middle) }
+    }
+
+    /// The local time, for ``follow(_:requestedAt:)``.
+    var localNow: Timetoken { local.now }
+}
+
+/// Runs the tasks of a node, and waits. A simulation replaces it.
+protocol ClusterScheduler: Sendable {
+    /// Runs a task.
+    @discardableResult func run(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never>
+    /// Waits. Returns early when the task is cancelled.
+    func sleep(_ duration: Duration) async
+}
+
+/// Runs tasks on the cooperative pool.
+struct SystemScheduler: ClusterScheduler {
+    func run(_ body: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task(operation: body) }
+    func sleep(_ duration: Duration) async { try? await Task.sleep(for: duration) }
+}
+
+/// Carries hints between nodes. It may lose, delay, repeat and reorder them.
+protocol ClusterBus: Sendable {
+    /// True if hints of other nodes probably arrive.
+    var isConnected: Bool { get }
+    /// Sends a hint to the other nodes. Never waits, and never fails.
+    func publish(_ hint: [UInt8])
+    /// Calls `receive` for each hint of another node, and `lost` whenever hints may have been lost.
+    func start(
+        receive: @escaping @Sendable ([UInt8]) -> Void, lost: @escaping @Sendable () -> Void
+    ) async
+    func close() async
+}

@@ -1,0 +1,171 @@
+import ChatModel
+import Locking
+import Logging
+import StorageCore
+
+/// Applies the commits of all nodes to the memory of this node, each once and in order.
+///
+/// Frames arrive from this node's writer and from the bus. The bus may lose, delay, repeat and reorder them. Each frame
+/// names the commit before it, so a gap is seen at once. A gap that no frame closes within ``patience`` is read from the
+/// store, and the head is read regularly in any case.
+actor Follower {
+    /// The time that a gap may wait for frames before the store is read.
+    private static let patience: Duration = .milliseconds(10)
+    /// The maximum number of frames that wait for a gap to close. Frames beyond it are dropped: the read of the store
+    /// replaces them.
+    private static let heldMost = 1000
+
+    private let store: any ClusterStore
+    private let memory: NodeMemory
+    private let scheduler: any ClusterScheduler
+    private let logger: Logger
+    /// The head up to which all commits are applied.
+    private(set) var have: Head
+    /// The frames that wait for a gap to close, by the number of the commit before them.
+    private var held: [UInt64: Frame] = [:]
+    private var isGapWatched = false
+    /// The tasks that wait until a commit is applied.
+    private var waiting: [(commit: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
+    private var isClosed = false
+
+    // The reads of the store. One runs at a time. A caller needs a read that began after its call.
+    private var begun = 0
+    private var ended = 0
+    private var failure: StoreFailure?
+    private var readers: [CheckedContinuation<Void, Never>] = []
+
+    init(
+        store: any ClusterStore, memory: NodeMemory, start: Head, scheduler: any ClusterScheduler, logger: Logger
+    ) {
+        self.store = store
+        self.memory = memory
+        self.scheduler = scheduler
+        self.logger = logger
+        have = start
+    }
+
+    // MARK: Frames
+
+    /// Applies a frame if it is the next one, and the frames that waited for it. Holds it if others are missing. Drops
+    /// it if it was applied before.
+    func receive(_ frame: Frame) {
+        guard frame.head.commit > have.commit else { return }
+        guard frame.after <= have.commit else {
+            if held.count < Self.heldMost { held[frame.after] = frame }
+            watchGap()
+            return
+        }
+        apply(frame)
+        while let next = held.removeValue(forKey: have.commit) { apply(next) }
+        if !held.isEmpty { held = held.filter { $0.value.head.commit > have.commit } }
+    }
+
+    /// Applies the frame of a commit of this node. Returns when the frame and all commits before it are applied, or the
+    /// store cannot be read.
+    ///
+    /// - Parameter expectsFrames: true if the missing commits will probably arrive from the bus.
+    func receiveOwn(_ frame: Frame, expectsFrames: Bool) async {
+        receive(frame)
+        guard have.commit < frame.head.commit else { return }
+        guard expectsFrames else {
+            try? await catchUp()  // the failure is logged; the commit itself is stored
+            return
+        }
+        await withCheckedContinuation { waiting.append((frame.head.commit, $0)) }
+    }
+
+    private func apply(_ frame: Frame) {
+        memory.apply(frame, after: have)
+        have = Head(
+            commit: max(have.commit, frame.head.commit), timetoken: max(have.timetoken, frame.head.timetoken),
+            revision: max(have.revision, frame.head.revision), time: frame.head.time)
+        resumeWaiting()
+    }
+
+    private func resumeWaiting() {
+        guard !waiting.isEmpty else { return }
+        let done = waiting.filter { $0.commit <= have.commit || isClosed }
+        guard !done.isEmpty else { return }
+        waiting.removeAll { $0.commit <= have.commit || isClosed }
+        for entry in done { entry.continuation.resume() }
+    }
+
+    private func watchGap() {
+        guard !isGapWatched, !isClosed else { return }
+        isGapWatched = true
+        scheduler.run { [self] in
+            await scheduler.sleep(Self.patience)
+            await closeGap()
+        }
+    }
+
+    private func closeGap() async {
+        isGapWatched = false
+        guard !held.isEmpty, !isClosed else { return }
+        do {
+            try await catchUp()
+        } catch {
+            // The commits are stored, and their callers need not wait for this node to see them.
+            let abandoned = waiting
+            waiting = []
+            for entry in abandoned { entry.continuation.resume() }
+        }
+        if !held.isEmpty { watchGap() }
+    }
+
+    // MARK: Reads of the store
+
+    /// Applies everything that was committed before the call.
+    ///
+    /// Calls that arrive while the store is being read share the next read. So the store answers at most one such read
+    /// of a node at a time, however many callers there are.
+    func catchUp() async throws(StoreFailure) {
+        let needed = begun + 1
+        while ended < needed {
+            guard !isClosed else { throw .unavailable("the engine is closed") }
+            if begun == ended {
+                await read()
+            } else {
+                await withCheckedContinuation { readers.append($0) }
+            }
+        }
+        if let failure { throw failure }
+    }
+
+    private func read() async {
+        begun += 1
+        do throws(StoreFailure) {
+            let head = try await store.follow(after: have) { [self] frame in await receivePart(frame) }
+            receivePart(Frame(after: have.commit, head: head))
+            if failure != nil { logger.notice("the log can be read again") }
+            failure = nil
+        } catch {
+            // While the store is away, only its first failure is logged.
+            if failure == nil { logger.warning("the log cannot be read", metadata: ["failure": "\(error)"]) }
+            failure = error
+        }
+        ended = begun
+        held = held.filter { $0.value.head.commit > have.commit }
+        let resumed = readers
+        readers = []
+        for reader in resumed { reader.resume() }
+        while let next = held.removeValue(forKey: have.commit) { apply(next) }
+    }
+
+    /// Applies a part of a read. Frames may have arrived since the read began, so the part may be old in whole or in
+    /// part.
+    private func receivePart(_ frame: Frame) {
+        guard frame.head != have else { return }
+        apply(frame)
+    }
+
+    /// Ends all waits. No frame is applied afterwards.
+    func close() {
+        isClosed = true
+        resumeWaiting()
+        let resumed = readers
+        readers = []
+        for reader in resumed { reader.resume() }
+        memory.close()
+    }
+}

@@ -1,0 +1,130 @@
+import Postgres
+
+/// The tables in PostgreSQL, and the migrations that update older ones.
+enum ClusterSchema {
+    /// `migrations[n]` migrates the tables from version n to version n + 1. Never edit a migration after its release.
+    /// Nodes of the version before must be able to work while a migration runs and after it.
+    static let migrations = [version1]
+
+    private static let eventColumns = """
+        tt bigint PRIMARY KEY, ch bigint NOT NULL, kind smallint NOT NULL, type text NOT NULL, sender text,
+        body bytea NOT NULL, meta bytea, expires bigint, custom_type text, schema_type text, schema_version integer,
+        cause text, audience text, origin text, wire bytea, trace text, by_type boolean NOT NULL, thread bigint,
+        echoes text
+        """
+
+    private static let version1 = [
+        // One row. Its lock is the lane: the right to append and to change records. A commit changes it, so it has
+        // space for many versions in its page.
+        """
+        CREATE TABLE head(
+            lane smallint PRIMARY KEY, commit bigint NOT NULL, tt bigint NOT NULL, revision bigint NOT NULL)
+            WITH (fillfactor = 20)
+        """,
+        // The first node that opens the store sets the timetoken (ClusterEngine.start).
+        "INSERT INTO head VALUES (0, 0, 0, 0)",
+        // retention: in ticks, NULL without a limit. floor: the newest lost event. swept: retention has examined the
+        // events up to here.
+        """
+        CREATE TABLE app(
+            name text COLLATE "C" PRIMARY KEY, retention bigint, floor bigint NOT NULL DEFAULT 0,
+            swept bigint NOT NULL DEFAULT 0)
+        """,
+        """
+        CREATE TABLE channel(
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, app text COLLATE "C" NOT NULL,
+            name text COLLATE "C" NOT NULL, UNIQUE (app, name))
+        """,
+        // The payloads are compressed on the way to the disk by the server, if they are long.
+        "CREATE TABLE event(\(eventColumns))",
+        "CREATE INDEX event_ch ON event(ch, tt)",
+        "CREATE INDEX event_expires ON event(expires) WHERE expires IS NOT NULL",
+        "CREATE INDEX event_thread ON event(thread, tt) WHERE thread IS NOT NULL",
+        // Ephemeral events. A crash of the server empties the table.
+        "CREATE UNLOGGED TABLE passing(\(eventColumns))",
+        "CREATE INDEX passing_ch ON passing(ch, tt)",
+        """
+        CREATE TABLE loss(
+            ch bigint NOT NULL, type text NOT NULL, app text COLLATE "C" NOT NULL, tt bigint NOT NULL,
+            PRIMARY KEY (ch, type))
+        """,
+        "CREATE INDEX loss_tt ON loss(app, tt)",
+        """
+        CREATE TABLE seen(
+            ch bigint NOT NULL, key text COLLATE "C" NOT NULL, tt bigint NOT NULL, until bigint NOT NULL,
+            PRIMARY KEY (ch, key))
+        """,
+        "CREATE INDEX seen_until ON seen(until)",
+        """
+        CREATE TABLE claim(
+            app text COLLATE "C" NOT NULL, key bytea NOT NULL, print bytea NOT NULL, tts bigint[] NOT NULL,
+            note bytea NOT NULL, until bigint NOT NULL, PRIMARY KEY (app, key))
+        """,
+        "CREATE INDEX claim_until ON claim(until)",
+        // tag: the record's etag, drawn at random at each change, because revisions would reveal the commits of other
+        // apps.
+        """
+        CREATE TABLE record(
+            app text COLLATE "C" NOT NULL, kind smallint NOT NULL, id text COLLATE "C" NOT NULL,
+            parent text COLLATE "C", revision bigint NOT NULL, updated bigint NOT NULL, body text NOT NULL,
+            tag bigint NOT NULL, PRIMARY KEY (app, kind, id))
+        """,
+        "CREATE INDEX record_parent ON record(app, kind, parent, id)",
+        "CREATE INDEX record_updated ON record(app, kind, updated, id)",
+        "CREATE INDEX record_revision ON record(revision)",
+        // Removed records: a reader of changes learns of their removal here.
+        """
+        CREATE TABLE removed(
+            revision bigint NOT NULL, app text COLLATE "C" NOT NULL, kind smallint NOT NULL,
+            id text COLLATE "C" NOT NULL, at bigint NOT NULL, PRIMARY KEY (revision, app, kind, id))
+        """,
+        "CREATE INDEX removed_key ON removed(app, kind, id)",
+        // What nodes must learn of a commit besides its events and records. Kept for an hour.
+        "CREATE TABLE notice(commit bigint PRIMARY KEY, body bytea NOT NULL, at bigint NOT NULL)",
+        // The positions of the log's readers inside the gateway.
+        "CREATE TABLE cursor(name text COLLATE \"C\" PRIMARY KEY, tt bigint NOT NULL)",
+    ]
+
+    /// Creates or migrates the tables, all or none. Several nodes may call it at the same time.
+    ///
+    /// - Returns: the identity of the installation, drawn at random when the tables were created.
+    /// - Throws: the failure of the server, or `.newerSchema` for tables of a newer version.
+    static func migrate(_ connection: Connection) async throws(ClusterEngineFailure) -> String {
+        // The lock of the transaction keeps the other nodes out until the commit.
+        let rows = try await run(
+            connection,
+            [
+                Statement("BEGIN"),
+                Statement("SELECT pg_advisory_xact_lock(7261736679)"),
+                Statement("CREATE TABLE IF NOT EXISTS engine(version integer NOT NULL, installation text NOT NULL)"),
+                Statement("SELECT version FROM engine"),
+            ])
+        let found = rows[3].count == 0 ? nil : rows[3].integer(0, 0).map(Int.init)
+        guard found ?? 0 <= migrations.count else {
+            _ = try await run(connection, [Statement("ROLLBACK")])
+            throw .newerSchema(found: found ?? 0, known: migrations.count)
+        }
+        var statements = migrations[(found ?? 0)...].joined().map { Statement($0) }
+        if found != migrations.count { statements += RecordFunctions.statements.map { Statement($0) } }
+        statements.append(
+            Statement(
+                found == nil
+                    ? "INSERT INTO engine VALUES ($1, replace(gen_random_uuid()::text, '-', ''))"
+                    : "UPDATE engine SET version = $1",
+                [.integer(Int64(migrations.count))]))
+        statements.append(Statement("COMMIT"))
+        _ = try await run(connection, statements)
+        let installation = try await run(connection, [Statement("SELECT installation FROM engine")])[0]
+        return installation.text(0, 0) ?? ""
+    }
+
+    private static func run(
+        _ connection: Connection, _ statements: [Statement]
+    ) async throws(ClusterEngineFailure) -> [Rows] {
+        do throws(PostgresFailure) {
+            return try await connection.run(statements)
+        } catch {
+            throw .store(error.message)
+        }
+    }
+}

@@ -1,0 +1,142 @@
+import ChatModel
+import Logging
+import Postgres
+
+extension PostgresStore {
+    /// Creates or migrates the tables, and returns the store.
+    static func open(
+        _ settings: ConnectionSettings, readers: Int, logger: Logger
+    ) async throws(ClusterEngineFailure) -> PostgresStore {
+        var settings = settings
+        settings.sessionSettings["statement_timeout"] = "5s"
+        // The listings have long expressions, which would be compiled for each statement on a large table.
+        settings.sessionSettings["jit"] = "off"
+        settings.sessionSettings["idle_in_transaction_session_timeout"] = "5s"
+        let connection: Connection
+        do throws(PostgresFailure) {
+            connection = try await Connection.open(settings)
+        } catch {
+            throw .store(error.message)
+        }
+        let installation: String
+        do throws(ClusterEngineFailure) {
+            installation = try await ClusterSchema.migrate(connection)
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+        return PostgresStore(settings, installation: installation, readers: readers, logger: logger)
+    }
+}
+
+extension PostgresTransaction {
+    func removeOutlived(_ round: HousekeepingRound, limit: Int) async throws(StoreFailure) -> HousekeepingResult {
+        var result = HousekeepingResult()
+        for (app, swept, cutoff) in round.apps where cutoff > swept {
+            try await removeOutlived(app, after: swept, cutoff: cutoff, limit, &result)
+            result.isMoreLeft = true
+            return result
+        }
+        let count = Value.integer(Int64(limit))
+        let rows = try await run([
+            Statement(
+                """
+                WITH gone AS (DELETE FROM event WHERE tt IN (
+                    SELECT tt FROM event WHERE expires IS NOT NULL AND expires <= $1 LIMIT $2)
+                    RETURNING tt, ch, type, by_type AND origin IS DISTINCT FROM '' AS is_loss)
+                SELECT g.tt, g.ch, g.type, g.is_loss, c.app FROM gone g JOIN channel c ON c.id = g.ch
+                """, [.timetoken(round.now), count]),
+            Statement(
+                "DELETE FROM passing WHERE tt IN (SELECT tt FROM passing WHERE tt < $1 ORDER BY tt LIMIT $2)",
+                [.timetoken(round.passingEdge), count]),
+            Statement(
+                "DELETE FROM seen WHERE (ch, key) IN (SELECT ch, key FROM seen WHERE until <= $1 LIMIT $2)",
+                [.timetoken(round.now), count]),
+            Statement(
+                "DELETE FROM claim WHERE (app, key) IN (SELECT app, key FROM claim WHERE until <= $1 LIMIT $2)",
+                [.timetoken(round.now), count]),
+            Statement(
+                """
+                DELETE FROM removed WHERE (revision, app, kind, id) IN (
+                    SELECT revision, app, kind, id FROM removed WHERE at < $1 ORDER BY revision LIMIT $2)
+                """, [.timetoken(round.tombstoneEdge), count]),
+            Statement(
+                "DELETE FROM notice WHERE commit IN (SELECT commit FROM notice WHERE at < $1 ORDER BY commit LIMIT $2)",
+                [.timetoken(round.noticeEdge), count]),
+        ])
+        try await record(losses(rows[0]), &result)
+        result.isMoreLeft = rows[0].count == limit || rows[1...].contains { $0.affected == limit }
+        return result
+    }
+
+    /// Removes the events of an app that are older than its retention. Continues after the events that the last round
+    /// has examined, so that no event is examined twice.
+    private func removeOutlived(
+        _ app: AppID, after swept: Timetoken, cutoff: Timetoken, _ limit: Int, _ result: inout HousekeepingResult
+    ) async throws(StoreFailure) {
+        let range: [Value] = [.timetoken(swept), .timetoken(cutoff)]
+        let last = try await run([
+            Statement(
+                "SELECT tt FROM event WHERE tt > $1 AND tt <= $2 ORDER BY tt LIMIT 1 OFFSET $3",
+                range + [.integer(Int64(limit - 1))])
+        ])[0]
+        let end = last.timetoken(0, 0) ?? cutoff
+        let rows = try await run([
+            Statement(
+                """
+                WITH gone AS (DELETE FROM event e USING channel c
+                    WHERE c.id = e.ch AND c.app = $3 AND e.tt > $1 AND e.tt <= $2
+                    RETURNING e.tt, e.ch, e.type, e.origin IS DISTINCT FROM '' AS is_loss)
+                SELECT tt, ch, type, is_loss, $3 FROM gone
+                """, [.timetoken(swept), .timetoken(end), .text(app.name)]),
+            Statement("UPDATE app SET swept = $2 WHERE name = $1", [.text(app.name), .timetoken(end)]),
+        ])
+        try await record(losses(rows[0]), &result)
+        result.notices.append(.swept(app: app.name, swept: end, newestLoss: .zero))
+    }
+
+    private struct Losses {
+        struct Kind: Hashable { let channel: Int64, type: String, app: String }
+        var newest: [Kind: Timetoken] = [:]
+    }
+
+    private func losses(_ rows: Rows) -> Losses {
+        var losses = Losses()
+        for row in 0..<rows.count where rows.boolean(row, 3) == true {
+            let kind = Losses.Kind(
+                channel: rows.integer(row, 1) ?? 0, type: rows.text(row, 2) ?? "", app: rows.text(row, 4) ?? "")
+            losses.newest[kind] = max(losses.newest[kind] ?? .zero, rows.timetoken(row, 0) ?? .zero)
+        }
+        return losses
+    }
+
+    /// Stores, for each channel and type, the newest removed event that counts as a loss for readers.
+    private func record(_ losses: Losses, _ result: inout HousekeepingResult) async throws(StoreFailure) {
+        guard !losses.newest.isEmpty else { return }
+        let rows = Array(losses.newest)
+        var newestOfApp: [String: Timetoken] = [:]
+        for (kind, timetoken) in rows { newestOfApp[kind.app] = max(newestOfApp[kind.app] ?? .zero, timetoken) }
+        let apps = Array(newestOfApp)
+        _ = try await run([
+            Statement(
+                """
+                INSERT INTO loss(ch, type, app, tt)
+                SELECT * FROM unnest($1::bigint[], $2::text[], $3::text[], $4::bigint[])
+                ON CONFLICT (ch, type) DO UPDATE SET tt = greatest(loss.tt, excluded.tt)
+                """,
+                [
+                    .integers(rows.map(\.key.channel)), .texts(rows.map(\.key.type)), .texts(rows.map(\.key.app)),
+                    .integers(rows.map(\.value.stored)),
+                ]),
+            Statement(
+                """
+                INSERT INTO app(name, floor) SELECT * FROM unnest($1::text[], $2::bigint[])
+                ON CONFLICT (name) DO UPDATE SET floor = greatest(app.floor, excluded.floor)
+                """, [.texts(apps.map(\.key)), .integers(apps.map(\.value.stored))]),
+        ])
+        for (app, newest) in apps {
+            result.notices.append(.swept(app: app, swept: .zero, newestLoss: newest))
+        }
+    }
+}

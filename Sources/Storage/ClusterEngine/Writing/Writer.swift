@@ -1,0 +1,177 @@
+import ChatModel
+import Locking
+import Logging
+import StorageCore
+
+/// Carries out the write requests of this node, in batches. One transaction writes a batch. While it runs, the requests
+/// of the next batch gather. So the number of round trips and commits falls with the load (group commit).
+actor Writer {
+    private let store: any ClusterStore
+    private let memory: NodeMemory
+    private let follower: Follower
+    private let bus: (any ClusterBus)?
+    private let logger: Logger
+    private let scheduler: any ClusterScheduler
+    private let uptime: @Sendable () -> UInt64
+    /// Requests and housekeeping share the connection of the store that writes.
+    private let turns = AsyncSemaphore(width: 1)
+    let queue: WriteQueue
+    /// The failure of the last transaction; nil if it succeeded.
+    private(set) var failure: StoreFailure?
+
+    init(
+        store: any ClusterStore, memory: NodeMemory, follower: Follower, bus: (any ClusterBus)?,
+        settings: ClusterEngineSettings
+    ) {
+        self.store = store
+        self.memory = memory
+        self.follower = follower
+        self.bus = bus
+        logger = settings.logger
+        scheduler = settings.scheduler
+        uptime = settings.uptime
+        queue = WriteQueue(limits: memory.limits)
+    }
+
+    /// Serves the queue until it is closed and empty.
+    func run() async {
+        while !queue.isDrained {
+            let requests = queue.take()
+            if requests.isEmpty { await queue.signal.wait() } else { await process(requests) }
+        }
+    }
+
+    private func process(_ requests: [any WriteRequest]) async {
+        do throws(StoreFailure) {
+            try await write(requests)
+            if failure != nil { logger.notice("the store works again") }
+            failure = nil
+        } catch {
+            await recover(from: error, requests)
+        }
+    }
+
+    /// Handles a failed batch. If a single request may have caused the failure, each request runs again alone, so that
+    /// only the faulty one fails.
+    private func recover(from failure: StoreFailure, _ requests: [any WriteRequest]) async {
+        if case .rejected = failure, requests.count > 1 {
+            for request in requests { await process([request]) }
+            return
+        }
+        // While the store is away, only its first failure is logged.
+        if self.failure == nil {
+            logger.error(
+                "commit failed; the requests in this commit receive an error", metadata: ["failure": "\(failure)"])
+        }
+        if case .rejected = failure {} else { self.failure = failure }
+        for request in requests { request.fail(failure.answer) }
+    }
+
+    private func write(_ requests: [any WriteRequest]) async throws(StoreFailure) {
+        try await transaction { (transaction, batch) throws(StoreFailure) in
+            var lookup = Lookup()
+            for request in requests { lookup.formUnion(request.lookup) }
+            if !lookup.isEmpty { batch.add(try await transaction.read(lookup)) }
+            for request in requests {
+                while true {
+                    let missing = request.missing(in: batch)
+                    guard !missing.isEmpty else { break }
+                    batch.add(try await transaction.read(missing))
+                }
+                request.perform(on: batch)
+            }
+        }
+        for request in requests { request.answer() }
+    }
+
+    /// Deletes durable events of a channel in a transaction of their own.
+    func delete(
+        after: Timetoken, before: Timetoken, in channel: ChannelID, limit: Int
+    ) async throws(StoreFailure) -> [(timetoken: Timetoken, expires: Timetoken?)] {
+        var deleted: [(timetoken: Timetoken, expires: Timetoken?)] = []
+        try await transaction { (transaction, batch) throws(StoreFailure) in
+            deleted = try await transaction.delete(after: after, before: before, in: channel, limit: limit)
+            if !deleted.isEmpty { batch.add(.deleted(deleted.map(\.timetoken))) }
+        }
+        return deleted
+    }
+
+    /// The maximum number of rows that a turn of housekeeping removes from a table, because all writers of the cluster
+    /// wait for it.
+    private static let housekeepingRows = 2000
+    /// The time for which a node can be disconnected and still learn of deletions.
+    private static let noticesKept: Duration = .seconds(3600)
+
+    /// Removes everything that has outlived its time, in several transactions.
+    func removeOutlived() async throws(StoreFailure) {
+        var isMoreLeft = true
+        while isMoreLeft, !queue.isClosed {
+            try await transaction { (transaction, batch) throws(StoreFailure) in
+                let retention = memory.retention
+                let round = HousekeepingRound(
+                    now: batch.now,
+                    apps: retention.limited.map { app in
+                        (app, retention.entry(of: app).swept, retention.cutoff(of: app, now: batch.now))
+                    },
+                    passingEdge: batch.now.adding(.zero - memory.limits.passingAge),
+                    tombstoneEdge: batch.now.adding(.zero - memory.limits.deliveriesKept),
+                    noticeEdge: batch.now.adding(.zero - Self.noticesKept))
+                let result = try await transaction.removeOutlived(round, limit: Self.housekeepingRows)
+                for notice in result.notices { batch.add(notice) }
+                isMoreLeft = result.isMoreLeft
+            }
+        }
+    }
+
+    /// Commits a transaction. If the connection is lost meanwhile, asks the store for the outcome on a new one.
+    private func commit(
+        _ transaction: any StoreTransaction, _ changes: StoreChanges
+    ) async throws(StoreFailure) {
+        do throws(StoreFailure) {
+            try await transaction.commit(changes)
+        } catch {
+            guard case .outcomeUnknown(let text) = error else { throw error }
+            await transaction.rollback()
+            let until = uptime() + Self.outcomeWait
+            for _ in 0..<Self.outcomeAttempts where uptime() < until {
+                // Without an answer of the store, the next attempt may have one.
+                switch try? await store.isCommitted(transaction.id) {
+                case true: return
+                case false: throw .unavailable(text)
+                case nil: await scheduler.sleep(.milliseconds(50))
+                }
+            }
+            throw error
+        }
+    }
+
+    /// The time for which the writer asks for the outcome of a commit (4 s), in nanoseconds.
+    private static let outcomeWait: UInt64 = 4_000_000_000
+    /// The number of times that the writer asks, at most.
+    private static let outcomeAttempts = 80
+
+    /// Runs `body` in a transaction that holds the lane, and commits the batch. Returns when the commit is visible on
+    /// this node.
+    ///
+    /// - Throws: the failure of the store. Nothing is stored, except after `.outcomeUnknown`.
+    func transaction(
+        _ body: (any StoreTransaction, Batch) async throws(StoreFailure) -> Void
+    ) async throws(StoreFailure) {
+        await turns.enter()
+        defer { turns.leave() }
+        let transaction = try await store.begin()
+        let batch = Batch(start: transaction.head, memory: memory)
+        let frame: Frame?
+        do throws(StoreFailure) {
+            try await body(transaction, batch)
+            frame = batch.finish()
+            if frame != nil { try await commit(transaction, batch.changes) }
+        } catch {
+            await transaction.rollback()
+            throw error
+        }
+        guard let frame else { return await transaction.rollback() }
+        bus?.publish(FrameCodec.encode(frame))
+        await follower.receiveOwn(frame, expectsFrames: bus?.isConnected ?? false)
+    }
+}

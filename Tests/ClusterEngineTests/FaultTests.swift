@@ -1,0 +1,243 @@
+import ChatModel
+import JSON
+import Locking
+import Logging
+import NATSSupport
+import Postgres
+import PostgresSupport
+import StorageCore
+import Testing
+import TestSupport
+
+@testable import ClusterEngine
+
+private let app = AppID("app")
+private let everything = ChannelSet(app: app, isAll: true)
+
+extension EventDraft {
+    fileprivate init(_ text: String, in channel: String = "room") {
+        self.init(channel: ChannelID(channel, in: app), type: "t", data: JSONText(string: text))
+    }
+}
+
+/// What callers were told about the events that they appended, by the text of the event.
+private final class Ledger: Sendable {
+    private struct State: Sendable {
+        var stored: [String: Timetoken] = [:]
+        var unknown: Set<String> = []
+        var refused: Set<String> = []
+    }
+
+    private let state = Lock(State())
+
+    var storedCount: Int { state.withLock { $0.stored.count } }
+    var refusedCount: Int { state.withLock { $0.refused.count } }
+
+    /// Appends an event and records the outcome.
+    func append(_ text: String, to log: any EventLog) async {
+        do throws(ChatError) {
+            let event = try await log.append([EventDraft(text)], claim: nil).events[0].event
+            state.withLock { $0.stored[text] = event.timetoken }
+        } catch {
+            #expect([.unavailable, .outcomeUnknown, .overloaded].contains(error.code), "\(error)")
+            state.withLock { state in
+                _ = if error.code == .outcomeUnknown { state.unknown.insert(text) } else { state.refused.insert(text) }
+            }
+        }
+    }
+
+    /// Compares the log with the outcomes: every stored event is there once, with its timetoken; no refused event is.
+    func audit(_ log: any EventLog) async throws {
+        var found: [Event] = []
+        var request = HistoryRequest(channel: ChannelID("room", in: app), limit: 1000)
+        while true {
+            let page = try await log.history([request])[0]
+            found += page.items
+            guard let rest = request.rest(behind: page) else { break }
+            request = rest
+        }
+        let state = state.withLock { $0 }
+        #expect(zip(found, found.dropFirst()).allSatisfy { $0.timetoken < $1.timetoken })
+        var places: [String: Timetoken] = [:]
+        for event in found {
+            let text = String(event.data.description.dropFirst().dropLast())
+            #expect(places.updateValue(event.timetoken, forKey: text) == nil, "\(text) is stored twice")
+            #expect(state.stored[text] != nil || state.unknown.contains(text), "\(text) was refused")
+        }
+        for (text, timetoken) in state.stored { #expect(places[text] == timetoken, "\(text) is lost") }
+    }
+}
+
+/// The texts of the first events that a follower receives.
+private func receive(_ count: Int, from commits: CommitSequence) async -> [String] {
+    var texts: [String] = []
+    for await commit in commits {
+        texts += commit.events.map { String($0.data.description.dropFirst().dropLast()) }
+        if texts.count >= count { break }
+    }
+    return texts
+}
+
+@Suite(
+    "A cluster under faults",
+    .enabled(if: PostgresServer.isInstalled, PostgresServer.installation),
+    .enabled(if: NATSServer.isInstalled, NATSServer.installation))
+struct FaultTests {
+    @Test("loses and doubles nothing when PostgreSQL is killed under load, and recovers without a restart")
+    func killedPostgreSQL() async throws {
+        let server = try await PostgresServer(isDurable: true)
+        let cluster = try await ClusterUnderTest(
+            nodes: 2, url: try await server.makeDatabase(), Limits(), ManualClock(.running))
+        let nodes = await cluster.clusterEngines
+        let ledger = Ledger()
+        let isOver = Lock(false)
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    for number in 0... {
+                        if isOver.withLock({ $0 }) { return }
+                        await ledger.append("\(task).\(number)", to: nodes[task % 2].log)
+                    }
+                }
+            }
+            await waitUntil { ledger.storedCount >= 200 }
+            await server.kill()
+            await waitUntil { ledger.refusedCount >= 10 }
+            #expect(await nodes[0].health() != .ready)
+            try? await server.start()
+            let stored = ledger.storedCount
+            await waitUntil { ledger.storedCount >= stored + 200 }
+            isOver.withLock { $0 = true }
+        }
+        for node in nodes { try await ledger.audit(node.log) }
+        await cluster.end()
+        await server.stop()
+    }
+
+    @Test("lets a listener on another node hear an event within a second while NATS is away, and afterwards")
+    func killedNATS() async throws {
+        let server = try await NATSServer()
+        let cluster = try await ClusterUnderTest(nodes: 2, bus: .nats(server.url), Limits(), ManualClock(.running))
+        let nodes = await cluster.clusterEngines
+        let commits = await nodes[1].log.committed()
+        _ = try await nodes[0].log.append([EventDraft("with")], claim: nil)
+        await server.kill()
+        _ = try await nodes[0].log.append([EventDraft("without")], claim: nil)
+        let start = ContinuousClock.now
+        #expect(await receive(2, from: commits) == ["with", "without"])
+        #expect(ContinuousClock.now - start < .seconds(1))
+        try await server.start()
+        _ = try await nodes[0].log.append([EventDraft("again")], claim: nil)
+        #expect(await receive(1, from: commits) == ["again"])
+        await cluster.end()
+        await server.stop()
+    }
+
+    @Test("brings a node that lost its connection to PostgreSQL up to date")
+    func disconnectedNode() async throws {
+        let cluster = try await ClusterUnderTest(nodes: 2)
+        let nodes = await cluster.clusterEngines
+        let commits = await nodes[1].log.committed()
+        _ = try await nodes[1].log.append([EventDraft("first")], claim: nil)
+        try await cluster.cutConnections()
+        _ = try await nodes[0].log.append([EventDraft("second")], claim: nil)
+        _ = try await nodes[1].log.append([EventDraft("third")], claim: nil)
+        #expect(await receive(3, from: commits) == ["first", "second", "third"])
+        await cluster.end()
+    }
+
+    @Test("tells the caller of a commit whose connection is lost what became of it", arguments: [true, false])
+    func lostCommit(_ isCommitted: Bool) async throws {
+        let url = try await PostgresServer.shared().makeDatabase()
+        let store = LossyStore(
+            try await PostgresStore.open(
+                ConnectionSettings(connectionInfo: url), readers: 2, logger: Logger(label: "test")),
+            commitsFirst: isCommitted)
+        let engine = try await ClusterEngine(
+            store: store, bus: nil, settings: ClusterEngineSettings(clock: ManualClock()))
+        store.isArmed.withLock { $0 = true }
+        let outcome: ChatError.Code?
+        do throws(ChatError) {
+            _ = try await engine.log.append([EventDraft("x")], claim: nil)
+            outcome = nil
+        } catch {
+            outcome = error.code
+        }
+        #expect(outcome == (isCommitted ? nil : .unavailable))
+        let found = try await engine.log.events(in: everything, after: .zero, limit: 10)
+        #expect(found.items.count == (isCommitted ? 1 : 0))
+        await engine.close()
+    }
+}
+
+/// A store whose next commit loses its connection, before or after the server has committed.
+private final class LossyStore: ClusterStore {
+    private let store: PostgresStore
+    private let commitsFirst: Bool
+    /// True if the next commit fails.
+    let isArmed = Lock(false)
+
+    init(_ store: PostgresStore, commitsFirst: Bool) {
+        self.store = store
+        self.commitsFirst = commitsFirst
+    }
+
+    private struct Transaction: StoreTransaction {
+        let transaction: any StoreTransaction
+        let store: LossyStore
+        var id: TransactionID { transaction.id }
+        var head: Head { transaction.head }
+        func read(_ lookup: Lookup) async throws(StoreFailure) -> Found { try await transaction.read(lookup) }
+        func delete(
+            after: Timetoken, before: Timetoken, in channel: ChannelID, limit: Int
+        ) async throws(StoreFailure) -> [(timetoken: Timetoken, expires: Timetoken?)] {
+            try await transaction.delete(after: after, before: before, in: channel, limit: limit)
+        }
+        func removeOutlived(_ round: HousekeepingRound, limit: Int) async throws(StoreFailure) -> HousekeepingResult {
+            try await transaction.removeOutlived(round, limit: limit)
+        }
+        func commit(_ changes: StoreChanges) async throws(StoreFailure) {
+            guard
+                store.isArmed.withLock({ isArmed in
+                    defer { isArmed = false }
+                    return isArmed
+                })
+            else { return try await transaction.commit(changes) }
+            if store.commitsFirst { try await transaction.commit(changes) } else { await transaction.rollback() }
+            throw .outcomeUnknown("the connection is lost")
+        }
+        func rollback() async { await transaction.rollback() }
+    }
+
+    func begin() async throws(StoreFailure) -> any StoreTransaction {
+        Transaction(transaction: try await store.begin(), store: self)
+    }
+    func isCommitted(_ transaction: TransactionID) async throws(StoreFailure) -> Bool? {
+        try await store.isCommitted(transaction)
+    }
+    func follow(after head: Head, _ body: @Sendable (Frame) async -> Void) async throws(StoreFailure) -> Head {
+        try await store.follow(after: head, body)
+    }
+    func records(_ keys: [RecordKey]) async throws(StoreFailure) -> [Record?] { try await store.records(keys) }
+    func list(_ query: RecordQuery) async throws(ListFailure) -> Page<Record> { try await store.list(query) }
+    func changes(after revision: Revision) async throws(StoreFailure) -> RecordChanges? {
+        try await store.changes(after: revision)
+    }
+    func events(_ query: EventsQuery) async throws(StoreFailure) -> Page<Event> { try await store.events(query) }
+    func everything(
+        after position: Timetoken, upTo end: Timetoken, limit: Int
+    ) async throws(StoreFailure) -> Page<Event> {
+        try await store.everything(after: position, upTo: end, limit: limit)
+    }
+    func event(at timetoken: Timetoken) async throws(StoreFailure) -> Event? { try await store.event(at: timetoken) }
+    func history(_ requests: [HistoryQuery]) async throws(StoreFailure) -> [Page<Event>] {
+        try await store.history(requests)
+    }
+    func counts(_ requests: [HistoryQuery]) async throws(StoreFailure) -> [Int] { try await store.counts(requests) }
+    func earlier(_ claim: Claim, now: Timetoken) async throws(StoreFailure) -> StoredClaim? {
+        try await store.earlier(claim, now: now)
+    }
+    func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken? { try await store.newestLoss(query) }
+    func retentions() async throws(StoreFailure) -> [AppID: RetentionTable.Entry] { try await store.retentions() }
+    func close() async { await store.close() }
+}
