@@ -91,14 +91,17 @@ actor ClusterUnderTest: EngineUnderTest {
 
     /// Ends all connections of the nodes to the server.
     func cutConnections() async throws {
+        try await execute(
+            """
+            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+            """)
+    }
+
+    /// Runs a statement on a connection of its own.
+    func execute(_ text: String) async throws {
         let connection = try await Connection.open(ConnectionSettings(connectionInfo: url))
-        _ = try await connection.run([
-            Statement(
-                """
-                SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE datname = current_database() AND pid <> pg_backend_pid()
-                """)
-        ])
+        _ = try await connection.run([Statement(text)])
         await connection.close()
     }
 

@@ -146,6 +146,37 @@ struct FaultTests {
         await cluster.end()
     }
 
+    @Test("follows the clock of PostgreSQL, whatever the clock of the node shows")
+    func wrongClock() async throws {
+        let url = try await PostgresServer.shared().makeDatabase()
+        var settings = ClusterEngineSettings(clock: ManualClock(.running))
+        settings.clock = ClusterClock(
+            WallClock { WallClock.system.now.adding(.seconds(-3600)) }, followsStore: true)
+        let store = try await PostgresStore.open(
+            ConnectionSettings(connectionInfo: url), readers: 2, logger: settings.logger)
+        let engine = try await ClusterEngine(store: store, bus: nil, settings: settings)
+        await waitUntil {
+            let event = try? await engine.log.append([EventDraft("x")], claim: nil).events[0].event
+            return event.map { $0.timetoken > WallClock.system.now.adding(.seconds(-60)) } ?? false
+        }
+        await engine.close()
+    }
+
+    @Test("forgets what it has in memory after an absence that is longer than notices of deletions are kept")
+    func longAbsence() async throws {
+        let clock = ManualClock()
+        let cluster = try await ClusterUnderTest(nodes: 1, Limits(), clock)
+        let node = await cluster.clusterEngines[0]
+        let event = try await node.log.append([EventDraft("x")], claim: nil).events[0].event
+        // A deletion whose notice is gone.
+        try await cluster.execute("DELETE FROM event")
+        #expect(try await node.log.event(at: event.timetoken, in: app) != nil)
+        clock.advance(by: .seconds(3100))
+        _ = try await node.log.watermark(of: app)
+        #expect(try await node.log.event(at: event.timetoken, in: app) == nil)
+        await cluster.end()
+    }
+
     @Test("tells the caller of a commit whose connection is lost what became of it", arguments: [true, false])
     func lostCommit(_ isCommitted: Bool) async throws {
         let url = try await PostgresServer.shared().makeDatabase()
@@ -185,7 +216,6 @@ private final class LossyStore: ClusterStore {
     private struct Transaction: StoreTransaction {
         let transaction: any StoreTransaction
         let store: LossyStore
-        var id: TransactionID { transaction.id }
         var head: Head { transaction.head }
         func read(_ lookup: Lookup) async throws(StoreFailure) -> Found { try await transaction.read(lookup) }
         func delete(
@@ -212,8 +242,9 @@ private final class LossyStore: ClusterStore {
     func begin() async throws(StoreFailure) -> any StoreTransaction {
         Transaction(transaction: try await store.begin(), store: self)
     }
-    func isCommitted(_ transaction: TransactionID) async throws(StoreFailure) -> Bool? {
-        try await store.isCommitted(transaction)
+    func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool {
+        guard let transaction = transaction as? Transaction else { return false }
+        return try await store.isCommitted(transaction.transaction)
     }
     func follow(after head: Head, _ body: @Sendable (Frame) async -> Void) async throws(StoreFailure) -> Head {
         try await store.follow(after: head, body)

@@ -76,8 +76,7 @@ public final class ClusterEngine: Sendable {
         self.bus = bus
         self.settings = settings
         memory = NodeMemory(settings: settings, start: start, retention: retention)
-        follower = Follower(
-            store: store, memory: memory, start: start, scheduler: settings.scheduler, logger: settings.logger)
+        follower = Follower(store: store, memory: memory, start: start, settings: settings)
         writer = Writer(store: store, memory: memory, follower: follower, bus: bus, settings: settings)
         handle = WriterHandle(writer: writer, queue: writer.queue, uptime: settings.uptime)
         log = ClusterLog(store: store, memory: memory, follower: follower, writer: handle)
@@ -111,19 +110,18 @@ public final class ClusterEngine: Sendable {
     private func startTasks() async {
         let scheduler = settings.scheduler
         if let bus {
-            // The newest hints are kept if the follower is slow. It reads the others from the store.
-            let (hints, receiver) = AsyncStream.makeStream(of: [UInt8].self, bufferingPolicy: .bufferingNewest(10_000))
+            let inbox = HintInbox()
             await bus.start {
-                receiver.yield($0)
+                inbox.add($0)
             } lost: {
-                receiver.yield([])
+                inbox.miss()
             }
             repeatedly { [follower] in
-                for await hint in hints {
-                    if let frame = FrameCodec.decode(hint) {
-                        await follower.receive(frame)
-                    } else {
-                        try? await follower.catchUp()  // the follower has logged the failure; the next poll repeats
+                while !Task.isCancelled {
+                    switch await inbox.next() {
+                    case .frame(let frame): await follower.receive(frame)
+                    case .missed: try? await follower.catchUp()  // the follower has logged the failure
+                    case nil: break
                     }
                 }
             }

@@ -47,7 +47,11 @@ final class ClusterClock: Sendable {
         Timetoken(UInt64(clamping: Int64(clamping: local.now.rawValue) + offset.withLock { $0 }))
     }
 
-    /// Sets the clock from a time that the store returned to a request.
+    /// The longest request from whose response the clock is set: 20 ms, in ticks. The error of the clock is at most
+    /// half of it.
+    private static let longestRequest: UInt64 = 200_000
+
+    /// Sets the clock from a time that the store returned to a request. Ignores a time that took too long.
     ///
     /// - Parameters:
     ///   - time: the store's time; zero if it is not known.
@@ -55,6 +59,7 @@ final class ClusterClock: Sendable {
     func follow(_ time: Timetoken, requestedAt sent: Timetoken) {
         guard followsStore, time > .zero else { return }
         let received = local.now
+        guard received >= sent, received.rawValue - sent.rawValue <= Self.longestRequest else { return }
         // The store read its clock at some moment in between.
         let middle = sent.rawValue / 2 + received.rawValue / 2
         offset.withLock { $0 = Int64(clamping: time.rawValue) - Int64(clamping: middle) }

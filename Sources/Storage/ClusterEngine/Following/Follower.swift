@@ -11,14 +11,20 @@ import StorageCore
 actor Follower {
     /// The time that a gap may wait for frames before the store is read.
     private static let patience: Duration = .milliseconds(10)
-    /// The maximum number of frames that wait for a gap to close. Frames beyond it are dropped: the read of the store
-    /// replaces them.
-    private static let heldMost = 1000
+    /// The maximum size of the frames that wait for a gap to close, in bytes (`weight`). Frames beyond it are dropped:
+    /// the read of the store replaces them.
+    private static let heldBytes = 16 * 1024 * 1024
+    /// The time after which a node that could not read the store forgets what it has in memory, in nanoseconds (50 min).
+    /// Notices of deletions are kept for an hour.
+    private static let longestAbsence: UInt64 = 3_000_000_000_000
 
     private let store: any ClusterStore
     private let memory: NodeMemory
     private let scheduler: any ClusterScheduler
+    private let uptime: @Sendable () -> UInt64
     private let logger: Logger
+    /// The uptime of the last successful read of the store.
+    private var lastRead: UInt64
     /// The head up to which all commits are applied.
     private(set) var have: Head
     /// The frames that wait for a gap to close, by the number of the commit before them.
@@ -34,13 +40,13 @@ actor Follower {
     private var failure: StoreFailure?
     private var readers: [CheckedContinuation<Void, Never>] = []
 
-    init(
-        store: any ClusterStore, memory: NodeMemory, start: Head, scheduler: any ClusterScheduler, logger: Logger
-    ) {
+    init(store: any ClusterStore, memory: NodeMemory, start: Head, settings: ClusterEngineSettings) {
         self.store = store
         self.memory = memory
-        self.scheduler = scheduler
-        self.logger = logger
+        scheduler = settings.scheduler
+        uptime = settings.uptime
+        logger = settings.logger
+        lastRead = settings.uptime()
         have = start
     }
 
@@ -51,7 +57,8 @@ actor Follower {
     func receive(_ frame: Frame) {
         guard frame.head.commit > have.commit else { return }
         guard frame.after <= have.commit else {
-            if held.count < Self.heldMost { held[frame.after] = frame }
+            let weight = held.values.reduce(frame.weight) { $0 + $1.weight }
+            if weight <= Self.heldBytes { held[frame.after] = frame }
             watchGap()
             return
         }
@@ -135,7 +142,11 @@ actor Follower {
     private func read() async {
         begun += 1
         do throws(StoreFailure) {
+            let sent = memory.clock.localNow
+            if uptime() - lastRead > Self.longestAbsence { memory.forget(try await store.retentions()) }
             let head = try await store.follow(after: have) { [self] frame in await receivePart(frame) }
+            memory.clock.follow(head.time, requestedAt: sent)
+            lastRead = uptime()
             receivePart(Frame(after: have.commit, head: head))
             if failure != nil { logger.notice("the log can be read again") }
             failure = nil

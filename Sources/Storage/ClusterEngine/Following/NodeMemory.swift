@@ -57,6 +57,20 @@ final class NodeMemory: Sendable {
         }
     }
 
+    /// Removes all events from memory, because some may have been deleted on other nodes, and sets the retention of all
+    /// apps.
+    func forget(_ entries: [AppID: RetentionTable.Entry]) {
+        tail.remove { _ in true }
+        tailIndex.reset()
+        for (app, entry) in entries {
+            retention.update(app) { known in
+                known.age = entry.age
+                known.swept = max(known.swept, entry.swept)
+                known.newestLoss = max(known.newestLoss, entry.newestLoss)
+            }
+        }
+    }
+
     /// Ends all consumers of the log and of record changes.
     func close() {
         tail.close()

@@ -81,6 +81,10 @@ enum ClusterSchema {
         "CREATE INDEX removed_key ON removed(app, kind, id)",
         // What nodes must learn of a commit besides its events and records. Kept for an hour.
         "CREATE TABLE notice(commit bigint PRIMARY KEY, body bytea NOT NULL, at bigint NOT NULL)",
+        // The last transaction of each writer, for a writer whose connection was lost during a commit.
+        """
+        CREATE TABLE writer(id bigint PRIMARY KEY, number bigint NOT NULL, at bigint NOT NULL) WITH (fillfactor = 50)
+        """,
         // The positions of the log's readers inside the gateway.
         "CREATE TABLE cursor(name text COLLATE \"C\" PRIMARY KEY, tt bigint NOT NULL)",
     ]

@@ -64,6 +64,9 @@ extension PostgresTransaction {
             Statement(
                 "DELETE FROM notice WHERE commit IN (SELECT commit FROM notice WHERE at < $1 ORDER BY commit LIMIT $2)",
                 [.timetoken(round.noticeEdge), count]),
+            Statement(
+                "DELETE FROM writer WHERE id IN (SELECT id FROM writer WHERE at < $1 LIMIT $2)",
+                [.timetoken(round.tombstoneEdge), count]),
         ])
         try await record(losses(rows[0]), &result)
         result.isMoreLeft = rows[0].count == limit || rows[1...].contains { $0.affected == limit }

@@ -12,8 +12,15 @@ final class PostgresStore: ClusterStore {
     let installation: String
     private let settings: ConnectionSettings
     private let names = ChannelNumbers()
-    /// The writer's connection; nil until it is needed, and after it was lost.
-    private let writer = Lock<Connection?>(nil)
+    /// The identity of this store among the writers of the database.
+    private let writerID = Int64.random(in: .min ... .max)
+    private struct Writer: Sendable {
+        /// The writer's connection; nil until it is needed, and after it was lost.
+        var connection: Connection?
+        /// The number of the last transaction.
+        var transactions: Int64 = 0
+    }
+    private let writer = Lock(Writer())
 
     /// Creates a store whose tables exist.
     ///
@@ -25,42 +32,45 @@ final class PostgresStore: ClusterStore {
     }
 
     func begin() async throws(StoreFailure) -> any StoreTransaction {
+        let (known, number) = writer.withLock { writer in
+            writer.transactions += 1
+            return (writer.connection, writer.transactions)
+        }
         do throws(PostgresFailure) {
-            if let connection = writer.withLock({ $0 }) {
+            if let known {
                 do throws(PostgresFailure) {
-                    return try await PostgresTransaction.begin(connection, names)
+                    return try await PostgresTransaction.begin(known, number: number, of: writerID, names)
                 } catch {
                     if error.isConnectionUsable {
-                        _ = try await connection.run([Statement("ROLLBACK")])
+                        _ = try await known.run([Statement("ROLLBACK")])
                         throw error
                     }
                     // The connection was lost since the last transaction. Nothing was sent, so a new one may be tried.
-                    writer.withLock { $0 = nil }
+                    writer.withLock { $0.connection = nil }
                     guard error.kind == .connectionLost else { throw error }
                 }
             }
             let connection = try await Connection.open(settings)
-            writer.withLock { $0 = connection }
-            return try await PostgresTransaction.begin(connection, names)
+            writer.withLock { $0.connection = connection }
+            return try await PostgresTransaction.begin(connection, number: number, of: writerID, names)
         } catch {
             throw StoreFailure(error)
         }
     }
 
-    func isCommitted(_ transaction: TransactionID) async throws(StoreFailure) -> Bool? {
+    func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool {
         // Whoever holds the lane knows that the transaction has ended, because it held the lane, too.
         let next = try await begin()
         await next.rollback()
-        let rows = try await pool.run([Statement("SELECT pg_xact_status($1::text::xid8)", [.text(transaction.text)])])
-        return switch rows[0].text(0, 0) {
-        case "committed": true
-        case "aborted": false
-        default: nil
-        }
+        guard let transaction = transaction as? PostgresTransaction else { return false }
+        let rows = try await pool.run([
+            Statement("SELECT number FROM writer WHERE id = $1", [.integer(transaction.writer)])
+        ])
+        return rows[0].count > 0 && rows[0].integer(0, 0) == transaction.number
     }
 
     func close() async {
-        await writer.withLock { $0 }?.close()
+        await writer.withLock { $0.connection }?.close()
         await pool.close()
     }
 

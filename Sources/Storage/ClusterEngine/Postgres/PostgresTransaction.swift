@@ -6,20 +6,23 @@ import StorageCore
 
 /// A transaction of the writer's connection that holds the lane.
 struct PostgresTransaction: StoreTransaction {
-    let id: TransactionID
+    /// The number of the transaction among those of its writer.
+    let number: Int64
+    /// The identity of the writer, drawn at random.
+    let writer: Int64
     let head: Head
     let connection: Connection
     let names: ChannelNumbers
 
     /// Begins a transaction and waits for the lane.
-    static func begin(_ connection: Connection, _ names: ChannelNumbers) async throws(PostgresFailure) -> Self {
+    static func begin(
+        _ connection: Connection, number: Int64, of writer: Int64, _ names: ChannelNumbers
+    ) async throws(PostgresFailure) -> Self {
         let rows = try await connection.run([
             Statement("BEGIN"), Statement("\(PostgresStore.selectHead) FOR UPDATE"),
-            Statement("SELECT pg_current_xact_id()::text"),
         ])
         return PostgresTransaction(
-            id: TransactionID(text: rows[2].text(0, 0) ?? ""), head: PostgresStore.head(rows[1]),
-            connection: connection, names: names)
+            number: number, writer: writer, head: PostgresStore.head(rows[1]), connection: connection, names: names)
     }
 
     func read(_ lookup: Lookup) async throws(StoreFailure) -> Found {
@@ -136,6 +139,14 @@ struct PostgresTransaction: StoreTransaction {
                     .integer(Int64(changes.head.commit)), .timetoken(changes.head.timetoken),
                     .integer(Int64(changes.head.revision)),
                 ]))
+        // Tells whether the transaction was committed, if the connection is lost now. The identifiers that PostgreSQL
+        // gives to transactions cannot tell it: after a crash, they are used again.
+        statements.append(
+            Statement(
+                """
+                INSERT INTO writer(id, number, at) VALUES ($1, $2, $3)
+                ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = excluded.at
+                """, [.integer(writer), .integer(number), .timetoken(changes.now)]))
         statements.append(Statement("COMMIT"))
         let results: [Rows]
         do throws(PostgresFailure) {

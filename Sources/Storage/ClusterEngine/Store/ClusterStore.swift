@@ -9,11 +9,9 @@ import StorageCore
 protocol ClusterStore: Sendable {
     /// Begins a transaction, and waits until it holds the lane.
     func begin() async throws(StoreFailure) -> any StoreTransaction
-    /// Whether a transaction whose connection was lost during the commit has been committed. Waits until the store has
-    /// ended it.
-    ///
-    /// - Returns: nil if the store cannot tell.
-    func isCommitted(_ transaction: TransactionID) async throws(StoreFailure) -> Bool?
+    /// Whether the last transaction of this node, whose connection was lost during the commit, has been committed. Waits
+    /// until the store has ended it.
+    func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool
     /// Reads the head, and everything committed after `head`, from one snapshot. Calls `body` with each part in the
     /// order in which a follower must apply the parts. The last part has the head of the snapshot.
     ///
@@ -50,11 +48,6 @@ protocol ClusterStore: Sendable {
     func close() async
 }
 
-/// The identity of a transaction in the store.
-struct TransactionID: Sendable, Equatable {
-    var text: String
-}
-
 /// The end of the log, of the records and of the commits.
 struct Head: Sendable, Equatable {
     /// The number of commits. Each commit has the number of the commit before plus one.
@@ -83,6 +76,9 @@ struct Frame: Sendable {
     var events: [Event] = []
     /// Changes that concern what nodes keep in memory.
     var notices: [Notice] = []
+
+    /// The approximate memory that the frame uses, in bytes.
+    var weight: Int { events.reduce(256) { $0 + $1.weight } + changes.reduce(0) { $0 + $1.keys.count * 128 } }
 }
 
 /// A change of the log that nodes must learn, besides new events and records.
@@ -97,8 +93,6 @@ enum Notice: Sendable, Equatable {
 
 /// A transaction that holds the lane. It ends with ``commit(_:)`` or ``rollback()``.
 protocol StoreTransaction: Sendable {
-    /// The identity of the transaction, which outlives its connection.
-    var id: TransactionID { get }
     /// The head before the transaction.
     var head: Head { get }
     /// Reads stored state.

@@ -135,7 +135,7 @@ actor Writer {
             let until = uptime() + Self.outcomeWait
             for _ in 0..<Self.outcomeAttempts where uptime() < until {
                 // Without an answer of the store, the next attempt may have one.
-                switch try? await store.isCommitted(transaction.id) {
+                switch try? await store.isCommitted(transaction) {
                 case true: return
                 case false: throw .unavailable(text)
                 case nil: await scheduler.sleep(.milliseconds(50))
