@@ -99,11 +99,16 @@ actor ClusterUnderTest: EngineUnderTest {
     }
 
     /// Runs a statement on a connection of its own.
-    func execute(_ text: String) async throws {
+    @discardableResult
+    func execute(_ text: String) async throws -> Rows {
         let connection = try await Connection.open(ConnectionSettings(connectionInfo: url))
-        _ = try await connection.run([Statement(text)])
+        let rows = try await connection.run([Statement(text)])[0]
         await connection.close()
+        return rows
     }
+
+    /// The number that a query returns.
+    func integer(_ text: String) async throws -> Int64? { try await execute(text).integer(0, 0) }
 
     func end() async { await close() }
 }

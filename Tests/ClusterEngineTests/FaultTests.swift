@@ -162,18 +162,60 @@ struct FaultTests {
         await engine.close()
     }
 
+    @Test("ends its housekeeping although the clock runs, and removes other data beside outlived events")
+    func housekeepingEnds() async throws {
+        let cluster = try await ClusterUnderTest(nodes: 1, Limits(), ManualClock(.running))
+        let node = await cluster.clusterEngines[0]
+        var expired = EventDraft("expired")
+        expired.expires = WallClock.system.now
+        _ = try await node.log.append([expired, EventDraft("stays")], claim: nil)
+        try await node.log.setRetention(.seconds(3600), of: app)
+        try await node.log.setRetention(.seconds(7200), of: AppID("another app"))
+        try await node.removeOutlived()
+        #expect(try await cluster.integer("SELECT count(*) FROM event") == 1)
+        await cluster.end()
+    }
+
+    @Test("tells a node without a bus of every record of a commit with more records than one read has")
+    func largeCommit() async throws {
+        let cluster = try await ClusterUnderTest(nodes: 2)
+        let nodes = await cluster.clusterEngines
+        let known = Lock<Set<RecordKey>>([])
+        nodes[1].directory.observe { changes in known.withLock { $0.formUnion(changes.keys) } }
+        let changes = (0..<2500).map { RecordChange(RecordKey(.user, "u\($0)", in: app), body: .emptyObject) }
+        _ = try await nodes[0].directory.write(changes)
+        _ = try await nodes[1].directory.revision()
+        #expect(known.withLock { $0.count } == 2500)
+        await cluster.end()
+    }
+
+    @Test("stores nothing after it is closed")
+    func closed() async throws {
+        let cluster = try await ClusterUnderTest(nodes: 1)
+        let node = await cluster.clusterEngines[0]
+        let event = try await node.log.append([EventDraft("x")], claim: nil).events[0].event
+        await node.close()
+        await #expect(throws: ChatError.self) {
+            try await node.log.delete(after: .zero, before: .distantFuture, in: event.channel)
+        }
+        await #expect(throws: ChatError.self) { try await node.removeOutlived() }
+        #expect(try await cluster.integer("SELECT count(*) FROM event") == 1)
+        await cluster.end()
+    }
+
     @Test("forgets what it has in memory after an absence that is longer than notices of deletions are kept")
     func longAbsence() async throws {
         let clock = ManualClock()
         let cluster = try await ClusterUnderTest(nodes: 1, Limits(), clock)
         let node = await cluster.clusterEngines[0]
-        let event = try await node.log.append([EventDraft("x")], claim: nil).events[0].event
+        let events = try await node.log.append([EventDraft("x"), EventDraft("y")], claim: nil).events.map(\.event)
         // A deletion whose notice is gone.
-        try await cluster.execute("DELETE FROM event")
-        #expect(try await node.log.event(at: event.timetoken, in: app) != nil)
+        try await cluster.execute("DELETE FROM event WHERE tt = \(events[0].timetoken)")
+        #expect(try await node.log.event(at: events[0].timetoken, in: app) != nil)
         clock.advance(by: .seconds(3100))
-        _ = try await node.log.watermark(of: app)
-        #expect(try await node.log.event(at: event.timetoken, in: app) == nil)
+        #expect(try await node.log.event(at: events[0].timetoken, in: app) == nil)
+        let page = try await node.log.events(in: everything, after: .zero, limit: 10)
+        #expect(page.items.map(\.timetoken) == [events[1].timetoken])
         await cluster.end()
     }
 
@@ -223,8 +265,11 @@ private final class LossyStore: ClusterStore {
         ) async throws(StoreFailure) -> [(timetoken: Timetoken, expires: Timetoken?)] {
             try await transaction.delete(after: after, before: before, in: channel, limit: limit)
         }
-        func removeOutlived(_ round: HousekeepingRound, limit: Int) async throws(StoreFailure) -> HousekeepingResult {
-            try await transaction.removeOutlived(round, limit: limit)
+        func remove(
+            _ removal: Removal, _ edges: HousekeepingEdges, limit: Int,
+            cutoff: @Sendable (AppID, Duration) -> Timetoken
+        ) async throws(StoreFailure) -> HousekeepingResult {
+            try await transaction.remove(removal, edges, limit: limit, cutoff: cutoff)
         }
         func commit(_ changes: StoreChanges) async throws(StoreFailure) {
             guard

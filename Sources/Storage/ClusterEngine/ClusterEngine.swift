@@ -78,7 +78,7 @@ public final class ClusterEngine: Sendable {
         memory = NodeMemory(settings: settings, start: start, retention: retention)
         follower = Follower(store: store, memory: memory, start: start, settings: settings)
         writer = Writer(store: store, memory: memory, follower: follower, bus: bus, settings: settings)
-        handle = WriterHandle(writer: writer, queue: writer.queue, uptime: settings.uptime)
+        handle = WriterHandle(queue: writer.queue, uptime: settings.uptime)
         log = ClusterLog(store: store, memory: memory, follower: follower, writer: handle)
         directory = ClusterDirectory(store: store, memory: memory, follower: follower, writer: handle)
         writing = settings.scheduler.run { [writer] in await writer.run() }
@@ -165,7 +165,7 @@ extension ClusterEngine {
         if let failure = await writer.failure {
             do throws(ChatError) {
                 try await handle.run { since, completion in
-                    BatchRequest(since: since, completion: completion) { $0.moveOn() }
+                    TransactionRequest(since: since, completion: completion) { $1.moveOn() }
                 }
             } catch let latest {
                 return .unavailable(latest.code == .storageFull ? latest.message : failure.answer.message)
@@ -186,12 +186,11 @@ extension ClusterEngine {
 
     /// Removes expired data now instead of in the next scheduled round. Used by operators and tests.
     func removeOutlived() async throws(ChatError) {
-        try await asking { () throws(StoreFailure) in try await writer.removeOutlived() }
-        memory.tailIndex.sweep()
+        try await Housekeeping(memory: memory, writer: handle).removeOutlived()
     }
 
     /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the connections.
-    /// Later calls wait until the first call has finished.
+    /// Later calls wait until all accepted requests are complete.
     public func close() async {
         let isFirst = phase.withLock { phase in
             defer { if phase == .open { phase = .closing } }

@@ -81,6 +81,9 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
         for sleeper in sleepers { sleeper.resume() }
     }
 
+    /// Removes all entries from memory.
+    func forget() { state.withLock { $0.dropAll() } }
+
     /// The result of a request for the entries after a position.
     enum Slice: Sendable {
         /// Entries, oldest first. The first entry may begin before the requested position.
@@ -150,6 +153,13 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
 }
 
 extension ReplayBuffer.State {
+    fileprivate mutating func dropAll() {
+        entries = []
+        first = 0
+        start = end
+        bytes = 0
+    }
+
     fileprivate mutating func dropOldest() {
         bytes -= entries[first].weight
         start = entries[first].position

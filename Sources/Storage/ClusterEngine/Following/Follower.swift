@@ -11,6 +11,8 @@ import StorageCore
 actor Follower {
     /// The time that a gap may wait for frames before the store is read.
     private static let patience: Duration = .milliseconds(10)
+    /// The time between two attempts to close a gap while the store cannot be read.
+    private static let failureWait: Duration = .milliseconds(500)
     /// The maximum size of the frames that wait for a gap to close, in bytes (`weight`). Frames beyond it are dropped:
     /// the read of the store replaces them.
     private static let heldBytes = 16 * 1024 * 1024
@@ -55,7 +57,7 @@ actor Follower {
     /// Applies a frame if it is the next one, and the frames that waited for it. Holds it if others are missing. Drops
     /// it if it was applied before.
     func receive(_ frame: Frame) {
-        guard frame.head.commit > have.commit else { return }
+        guard frame.head.commit > have.commit, !isClosed else { return }
         guard frame.after <= have.commit else {
             let weight = held.values.reduce(frame.weight) { $0 + $1.weight }
             if weight <= Self.heldBytes { held[frame.after] = frame }
@@ -73,7 +75,7 @@ actor Follower {
     /// - Parameter expectsFrames: true if the missing commits will probably arrive from the bus.
     func receiveOwn(_ frame: Frame, expectsFrames: Bool) async {
         receive(frame)
-        guard have.commit < frame.head.commit else { return }
+        guard have.commit < frame.head.commit, !isClosed else { return }
         guard expectsFrames else {
             try? await catchUp()  // the failure is logged; the commit itself is stored
             return
@@ -97,11 +99,11 @@ actor Follower {
         for entry in done { entry.continuation.resume() }
     }
 
-    private func watchGap() {
+    private func watchGap(after wait: Duration = Follower.patience) {
         guard !isGapWatched, !isClosed else { return }
         isGapWatched = true
         scheduler.run { [self] in
-            await scheduler.sleep(Self.patience)
+            await scheduler.sleep(wait)
             await closeGap()
         }
     }
@@ -116,6 +118,8 @@ actor Follower {
             let abandoned = waiting
             waiting = []
             for entry in abandoned { entry.continuation.resume() }
+            if !held.isEmpty { watchGap(after: Self.failureWait) }
+            return
         }
         if !held.isEmpty { watchGap() }
     }
@@ -143,7 +147,7 @@ actor Follower {
         begun += 1
         do throws(StoreFailure) {
             let sent = memory.clock.localNow
-            if uptime() - lastRead > Self.longestAbsence { memory.forget(try await store.retentions()) }
+            if uptime() - lastRead > Self.longestAbsence { try await forget() }
             let head = try await store.follow(after: have) { [self] frame in await receivePart(frame) }
             memory.clock.follow(head.time, requestedAt: sent)
             lastRead = uptime()
@@ -163,10 +167,20 @@ actor Follower {
         while let next = held.removeValue(forKey: have.commit) { apply(next) }
     }
 
+    /// Empties the memory after a long absence. Tries again if commits were applied meanwhile, because the retention that
+    /// was read may then be older than the retention in memory.
+    private func forget() async throws(StoreFailure) {
+        while true {
+            let before = have.commit
+            let entries = try await store.retentions()
+            if have.commit == before { return memory.forget(entries) }
+        }
+    }
+
     /// Applies a part of a read. Frames may have arrived since the read began, so the part may be old in whole or in
     /// part.
     private func receivePart(_ frame: Frame) {
-        guard frame.head != have else { return }
+        guard !isClosed, frame.covered.map({ have.commit < $0 }) ?? (frame.head != have) else { return }
         apply(frame)
     }
 

@@ -34,7 +34,8 @@ final class NodeMemory: Sendable {
     /// - Parameter have: the head before the frame. What it covers is skipped.
     func apply(_ frame: Frame, after have: Head) {
         for change in frame.changes where change.revision > have.revision { changes.publish(change) }
-        for notice in frame.notices { apply(notice) }
+        // After the events, which may be among those that were deleted.
+        defer { for notice in frame.notices { apply(notice) } }
         guard frame.head.timetoken > have.timetoken else { return }
         let events = Array(frame.events[frame.events.index(after: have.timetoken)...])
         tail.publish(Commit(events: events, watermark: frame.head.timetoken))
@@ -60,7 +61,7 @@ final class NodeMemory: Sendable {
     /// Removes all events from memory, because some may have been deleted on other nodes, and sets the retention of all
     /// apps.
     func forget(_ entries: [AppID: RetentionTable.Entry]) {
-        tail.remove { _ in true }
+        tail.forget()
         tailIndex.reset()
         for (app, entry) in entries {
             retention.update(app) { known in

@@ -90,6 +90,7 @@ struct ClusterLog: EventLog {
     }
 
     func event(at timetoken: Timetoken, in app: AppID) async throws(ChatError) -> Event? {
+        try await catchUp()
         let now = memory.now
         let cutoff = memory.retention.cutoff(of: app, now: now)
         guard timetoken > cutoff else { return nil }
@@ -111,7 +112,12 @@ struct ClusterLog: EventLog {
         var position = after
         var hidden = 0
         while true {
-            let turn = try await writer.delete(after: position, before: before, in: channel, limit: Self.deletionRows)
+            let turn = try await writer.transaction { [position] (transaction, batch) throws(StoreFailure) in
+                let deleted = try await transaction.delete(
+                    after: position, before: before, in: channel, limit: Self.deletionRows)
+                if !deleted.isEmpty { batch.add(.deleted(deleted.map(\.timetoken))) }
+                return deleted
+            }
             let now = memory.now
             hidden += turn.count { $0.timetoken > cutoff && $0.expires.map { $0 > now } ?? true }
             guard turn.count == Self.deletionRows, let last = turn.map(\.timetoken).max() else { return hidden }
@@ -121,7 +127,7 @@ struct ClusterLog: EventLog {
 
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) {
         try await writer.run { since, completion in
-            BatchRequest(since: since, completion: completion) { $0.setRetention(age, of: app) }
+            TransactionRequest(since: since, completion: completion) { $1.setRetention(age, of: app) }
         }
     }
 

@@ -36,9 +36,14 @@ actor ConnectionPool {
     ) async throws(StoreFailure) -> Value {
         guard !isClosed else { throw .unavailable("the engine is closed") }
         guard turns.waitingCount < waitingMost else { throw .unavailable("too many reads wait for a connection") }
+        let start = ContinuousClock.now
         await turns.enter()
         defer { turns.leave() }
         guard !isClosed else { throw .unavailable("the engine is closed") }
+        // The caller has waited long enough. The reads behind it get their turn at once.
+        guard ContinuousClock.now - start < settings.deadline else {
+            throw .unavailable("no connection was free in time")
+        }
         do throws(PostgresFailure) {
             let value: Value
             do throws(PostgresFailure) {

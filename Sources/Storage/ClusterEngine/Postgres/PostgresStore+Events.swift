@@ -3,7 +3,7 @@ import Postgres
 
 extension PostgresStore {
     /// The number of rows of all channels that one statement examines.
-    private static let scanStride = 2000
+    private static let scanStride = 1000
     /// The number of rows of all channels that are examined for one page.
     private static let scanMost = 20_000
     /// The maximum number of channels that are looked up one by one. For more, the events of all channels are examined.
@@ -61,8 +61,9 @@ extension PostgresStore {
                 """
                 (SELECT id FROM channel WHERE app = $1 AND name = ANY($2) LIMIT $5)
                 UNION
-                (SELECT c.id FROM unnest($3::text[], $4::text[]) AS p(low, high)
-                JOIN channel c ON c.app = $1 AND c.name > p.low AND c.name < p.high LIMIT $5)
+                (SELECT found.id FROM unnest($3::text[], $4::text[]) AS p(low, high) CROSS JOIN LATERAL (
+                    SELECT c.id FROM channel c WHERE c.app = $1 AND c.name > p.low AND c.name < p.high
+                    ORDER BY c.name LIMIT $5) AS found LIMIT $5)
                 """,
                 [
                     .text(channels.app.name), .texts(channels.names.map(\.text)),
@@ -150,33 +151,50 @@ extension PostgresStore {
 
     // MARK: History
 
+    /// The maximum number of rows examined for one page. If the filter matches too few of them, the page ends there.
+    private static let historyMost = 20_000
+
     func history(_ requests: [HistoryQuery]) async throws(StoreFailure) -> [Page<Event>] {
-        let results = try await snapshot(
-            requests.map { query in
-                let direction = query.request.order == .oldestFirst ? "" : " DESC"
-                var statement = query.condition
-                statement.parameters.append(.integer(Int64(clamping: query.request.limit).addingOne))
-                statement.text = """
-                    SELECT \(EventColumns.selected(isPassing: false)) FROM event e JOIN channel c ON c.id = e.ch
-                    WHERE \(statement.text) ORDER BY e.tt\(direction) LIMIT $\(statement.parameters.count)
-                    """
-                return statement
-            })
-        return zip(requests, results).map { query, rows in
-            let events = EventColumns.read(rows)
-            let items = Array(events.prefix(query.request.limit))
-            return Page(
-                items: items, hasMore: events.count > items.count, position: items.last?.timetoken ?? .zero)
+        var statements: [Statement] = []
+        for query in requests {
+            let direction = query.request.order == .oldestFirst ? "" : " DESC"
+            var statement = query.range
+            statement.text = """
+                SELECT * FROM event e WHERE \(statement.text) ORDER BY e.tt\(direction) LIMIT \(Self.historyMost)
+                """
+            statements.append(
+                Statement(
+                    "SELECT tt FROM (\(statement.text)) AS e OFFSET \(Self.historyMost - 1)", statement.parameters))
+            let filter = query.filter(&statement.parameters)
+            statement.parameters.append(.integer(Int64(clamping: query.request.limit).addingOne))
+            statement.text = """
+                SELECT \(EventColumns.selected(isPassing: false)) FROM (\(statement.text)) AS e
+                JOIN channel c ON c.id = e.ch WHERE \(filter) ORDER BY e.tt\(direction)
+                LIMIT $\(statement.parameters.count)
+                """
+            statements.append(statement)
+        }
+        let results = try await snapshot(statements)
+        return requests.indices.map { index in
+            let events = EventColumns.read(results[2 * index + 1])
+            let items = Array(events.prefix(requests[index].request.limit))
+            if events.count > items.count {
+                return Page(items: items, hasMore: true, position: items.last?.timetoken ?? .zero)
+            }
+            let examined = results[2 * index]
+            let last = examined.count > 0 ? examined.timetoken(0, 0) : nil
+            return Page(items: items, hasMore: last != nil, position: last ?? items.last?.timetoken ?? .zero)
         }
     }
 
     func counts(_ requests: [HistoryQuery]) async throws(StoreFailure) -> [Int] {
         let results = try await snapshot(
             requests.map { query in
-                var statement = query.condition
+                var statement = query.range
+                let filter = query.filter(&statement.parameters)
                 statement.parameters.append(.integer(Int64(clamping: query.request.countMost)))
                 statement.text = """
-                    SELECT count(*) FROM (SELECT 1 FROM event e WHERE \(statement.text)
+                    SELECT count(*) FROM (SELECT 1 FROM event e WHERE \(statement.text) AND \(filter)
                     LIMIT $\(statement.parameters.count)) AS found
                     """
                 return statement
@@ -185,6 +203,9 @@ extension PostgresStore {
     }
 
     // MARK: Losses
+
+    /// The maximum number of expired events that are examined. If there are more, a possible loss is reported.
+    private static let lossMost = 20_000
 
     func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken? {
         let channels = query.channels
@@ -201,12 +222,15 @@ extension PostgresStore {
         let rows = try await snapshot([
             Statement(
                 """
+                WITH expired AS MATERIALIZED (
+                    SELECT tt, ch, type FROM event WHERE expires IS NOT NULL AND expires <= $6 AND tt > $5 AND by_type
+                    AND origin IS DISTINCT FROM '' LIMIT \(Self.lossMost))
                 SELECT greatest(
                     (SELECT max(t.tt) FROM loss t JOIN channel c ON c.id = t.ch
                     WHERE t.app = $1 AND t.tt > $5 AND \(ofChannels) AND \(ofTypes)),
-                    (SELECT max(t.tt) FROM event t JOIN channel c ON c.id = t.ch
-                    WHERE t.expires IS NOT NULL AND t.expires <= $6 AND t.tt > $5 AND t.by_type
-                    AND t.origin IS DISTINCT FROM '' AND c.app = $1 AND \(ofChannels) AND \(ofTypes)))
+                    (SELECT max(t.tt) FROM expired t JOIN channel c ON c.id = t.ch
+                    WHERE c.app = $1 AND \(ofChannels) AND \(ofTypes)),
+                    (SELECT CASE WHEN count(*) = \(Self.lossMost) THEN max(tt) END FROM expired))
                 """, parameters + patterns.parameters)
         ])[0]
         let removed = rows.timetoken(0, 0)
@@ -224,38 +248,45 @@ extension Int64 {
 }
 
 extension HistoryQuery {
-    /// The condition on a row `e` of the table `event`, with its parameters.
-    fileprivate var condition: Statement {
-        var condition = Statement(
-            """
-            e.ch = (SELECT id FROM channel WHERE app = $1 AND name = $2) AND e.tt > $3 AND e.tt < $4 \
-            AND (e.expires IS NULL OR e.expires > $5)
-            """,
+    /// The condition of the channel, the thread and the range on a row `e` of the table `event`, with its parameters. An
+    /// index covers it.
+    fileprivate var range: Statement {
+        var range = Statement(
+            "e.ch = (SELECT id FROM channel WHERE app = $1 AND name = $2) AND e.tt > $3 AND e.tt < $4",
             [
                 .text(request.channel.app.name), .text(request.channel.name), .timetoken(max(request.after, cutoff)),
-                .timetoken(request.before), .timetoken(now),
+                .timetoken(request.before),
             ])
-        func parameter(_ value: Value) -> String {
-            condition.parameters.append(value)
-            return "$\(condition.parameters.count)"
+        if case .of(let root) = request.thread {
+            range.text += " AND e.thread = $5"
+            range.parameters.append(.timetoken(root))
         }
+        return range
+    }
+
+    /// The other conditions. Adds their parameters to those of ``range``.
+    fileprivate func filter(_ parameters: inout [Value]) -> String {
+        func parameter(_ value: Value) -> String {
+            parameters.append(value)
+            return "$\(parameters.count)"
+        }
+        var conditions = ["(e.expires IS NULL OR e.expires > \(parameter(.timetoken(now))))"]
         if !request.kinds.isEmpty {
             let kinds = parameter(.integers(request.kinds.map { Int64($0.rawValue) }))
-            let types = parameter(.texts(request.typesOfAnyKind.map { $0 }))
-            condition.text += " AND (e.kind = ANY(\(kinds)) OR e.type = ANY(\(types)))"
+            // Without the types, a count reads the index only.
+            let types =
+                request.typesOfAnyKind.isEmpty
+                ? "" : " OR e.type = ANY(\(parameter(.texts(request.typesOfAnyKind.map { $0 }))))"
+            conditions.append("(e.kind = ANY(\(kinds))\(types))")
         }
-        switch request.thread {
-        case .any: break
-        case .none: condition.text += " AND e.thread IS NULL"
-        case .of(let root): condition.text += " AND e.thread = \(parameter(.timetoken(root)))"
-        }
-        if let user = request.user { condition.text += " AND e.sender = \(parameter(.text(user)))" }
+        if request.thread == .none { conditions.append("e.thread IS NULL") }
+        if let user = request.user { conditions.append("e.sender = \(parameter(.text(user)))") }
         if !request.types.isEmpty {
             let patterns = TypePatterns(request.types)
-            condition.text += " AND " + patterns.condition("e.type", from: condition.parameters.count + 1)
-            condition.parameters += patterns.parameters
+            conditions.append(patterns.condition("e.type", from: parameters.count + 1))
+            parameters += patterns.parameters
         }
-        return condition
+        return conditions.joined(separator: " AND ")
     }
 }
 

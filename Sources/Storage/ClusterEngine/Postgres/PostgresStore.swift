@@ -8,6 +8,8 @@ import StorageCore
 /// The store of a cluster in a PostgreSQL database.
 final class PostgresStore: ClusterStore {
     let pool: ConnectionPool
+    /// The connection of the follower, which must not wait for the reads of callers.
+    private let followerPool: ConnectionPool
     /// The identity of the installation.
     let installation: String
     private let settings: ConnectionSettings
@@ -19,6 +21,7 @@ final class PostgresStore: ClusterStore {
         var connection: Connection?
         /// The number of the last transaction.
         var transactions: Int64 = 0
+        var isClosed = false
     }
     private let writer = Lock(Writer())
 
@@ -29,29 +32,40 @@ final class PostgresStore: ClusterStore {
         self.installation = installation
         self.settings = settings
         pool = ConnectionPool(settings, size: readers, logger: logger)
+        followerPool = ConnectionPool(settings, size: 1, logger: logger)
     }
 
     func begin() async throws(StoreFailure) -> any StoreTransaction {
-        let (known, number) = writer.withLock { writer in
+        let (known, number, isClosed) = writer.withLock { writer in
             writer.transactions += 1
-            return (writer.connection, writer.transactions)
+            return (writer.connection, writer.transactions, writer.isClosed)
         }
+        guard !isClosed else { throw .unavailable("the engine is closed") }
         do throws(PostgresFailure) {
             if let known {
                 do throws(PostgresFailure) {
                     return try await PostgresTransaction.begin(known, number: number, of: writerID, names)
                 } catch {
-                    if error.isConnectionUsable {
+                    // 25006: the server only reads since a failover.
+                    if error.isConnectionUsable, error.sqlState != "25006" {
                         _ = try await known.run([Statement("ROLLBACK")])
                         throw error
                     }
                     // The connection was lost since the last transaction. Nothing was sent, so a new one may be tried.
                     writer.withLock { $0.connection = nil }
-                    guard error.kind == .connectionLost else { throw error }
+                    await known.close()
+                    guard error.kind == .connectionLost || error.sqlState == "25006" else { throw error }
                 }
             }
             let connection = try await Connection.open(settings)
-            writer.withLock { $0.connection = connection }
+            let isTaken = writer.withLock { writer in
+                if !writer.isClosed { writer.connection = connection }
+                return !writer.isClosed
+            }
+            guard isTaken else {
+                await connection.close()
+                throw PostgresFailure(kind: .unreachable, message: "the engine is closed")
+            }
             return try await PostgresTransaction.begin(connection, number: number, of: writerID, names)
         } catch {
             throw StoreFailure(error)
@@ -60,17 +74,23 @@ final class PostgresStore: ClusterStore {
 
     func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool {
         // Whoever holds the lane knows that the transaction has ended, because it held the lane, too.
-        let next = try await begin()
-        await next.rollback()
-        guard let transaction = transaction as? PostgresTransaction else { return false }
-        let rows = try await pool.run([
+        guard let transaction = transaction as? PostgresTransaction,
+            let next = try await begin() as? PostgresTransaction
+        else { return false }
+        let rows = try await next.run([
             Statement("SELECT number FROM writer WHERE id = $1", [.integer(transaction.writer)])
-        ])
-        return rows[0].count > 0 && rows[0].integer(0, 0) == transaction.number
+        ])[0]
+        await next.rollback()
+        return rows.count > 0 && rows.integer(0, 0) == transaction.number
     }
 
     func close() async {
-        await writer.withLock { $0.connection }?.close()
+        let connection = writer.withLock { writer in
+            writer.isClosed = true
+            return writer.connection
+        }
+        await connection?.close()
+        await followerPool.close()
         await pool.close()
     }
 
@@ -99,24 +119,24 @@ final class PostgresStore: ClusterStore {
     private static let stride = 1000
 
     func follow(after have: Head, _ body: @Sendable (Frame) async -> Void) async throws(StoreFailure) -> Head {
-        let head = Self.head(try await pool.run([Statement(Self.selectHead)])[0])
+        let head = Self.head(try await followerPool.run([Statement(Self.selectHead)])[0])
         guard head != have else { return head }
-        return try await pool.with { (connection) throws(PostgresFailure) in
+        return try await followerPool.with { (connection) throws(PostgresFailure) in
             let start = try await connection.run([
                 Self.beginSnapshot, Statement(Self.selectHead),
                 Statement("SELECT body FROM notice WHERE commit > $1 ORDER BY commit", [.integer(Int64(have.commit))]),
             ])
-            var head = Self.head(start[1])
-            if head.commit < have.commit { head.commit = have.commit }
-            var part = Frame(after: have.commit, head: have)
-            part.notices = (0..<start[2].count).flatMap { FrameCodec.notices(start[2].bytes($0, 0) ?? []) }
+            let head = Self.head(start[1])
+            var part = Frame(after: have.commit, head: have, covered: head.commit)
             while part.head.revision < head.revision {
-                let rows = try await connection.run([Self.selectChanges(after: part.head.revision, Self.stride)])[0]
-                part.changes = rows.changes
-                part.head.revision = rows.count < Self.stride ? head.revision : rows.lastRevision(before: Self.stride)
-                if rows.count >= Self.stride { part.changes.removeAll { $0.revision > part.head.revision } }
+                var rows = try await connection.run([Self.selectChanges(after: part.head.revision, Self.stride)])[0]
+                part.head.revision = rows.count < Self.stride ? head.revision : rows.lastRevision
+                // All rows may belong to one large commit, whose other rows are missing.
+                if rows.count == Self.stride, rows.changes.count == 1 {
+                    rows = try await connection.run([Self.selectChanges(of: part.head.revision)])[0]
+                }
+                part.changes = rows.changes.filter { $0.revision <= part.head.revision }
                 await body(part)
-                part.notices = []
             }
             part.changes = []
             while part.head.timetoken < head.timetoken {
@@ -127,9 +147,10 @@ final class PostgresStore: ClusterStore {
                 part.head.timetoken =
                     part.events.count < Self.stride ? head.timetoken : part.events.last?.timetoken ?? head.timetoken
                 await body(part)
-                part.notices = []
             }
             part.events = []
+            // After the events, because an event may have been deleted after it was sent to this node.
+            part.notices = (0..<start[2].count).flatMap { FrameCodec.notices(start[2].bytes($0, 0) ?? []) }
             if !part.notices.isEmpty { await body(part) }
             _ = try await connection.run([Self.endSnapshot])
             return head
@@ -267,9 +288,9 @@ extension Rows {
         return changes
     }
 
-    /// The last revision whose rows are surely complete when a read was cut off at `limit` rows. If all rows have one
-    /// revision, that one.
-    fileprivate func lastRevision(before limit: Int) -> Revision {
+    /// The last revision whose rows are surely complete when the read was cut off. If all rows have one revision, that
+    /// one.
+    fileprivate var lastRevision: Revision {
         let last = Revision(integer(count - 1, 3) ?? 0)
         for row in (0..<count).reversed() {
             let revision = Revision(integer(row, 3) ?? 0)

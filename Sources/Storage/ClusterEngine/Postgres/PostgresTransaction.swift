@@ -19,7 +19,8 @@ struct PostgresTransaction: StoreTransaction {
         _ connection: Connection, number: Int64, of writer: Int64, _ names: ChannelNumbers
     ) async throws(PostgresFailure) -> Self {
         let rows = try await connection.run([
-            Statement("BEGIN"), Statement("\(PostgresStore.selectHead) FOR UPDATE"),
+            Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            Statement("\(PostgresStore.selectHead) FOR UPDATE"),
         ])
         return PostgresTransaction(
             number: number, writer: writer, head: PostgresStore.head(rows[1]), connection: connection, names: names)
@@ -62,7 +63,8 @@ struct PostgresTransaction: StoreTransaction {
                     """
                     SELECT k.app, k.name, k.key, s.tt, s.until
                     FROM unnest($1::text[], $2::text[], $3::text[]) AS k(app, name, key)
-                    JOIN channel c ON c.app = k.app AND c.name = k.name JOIN seen s ON s.ch = c.id AND s.key = k.key
+                    JOIN seen s ON s.ch = (SELECT id FROM channel c WHERE c.app = k.app AND c.name = k.name)
+                        AND s.key = k.key
                     """,
                     [
                         .texts(keys.map(\.channel.app.name)), .texts(keys.map(\.channel.name)), .texts(keys.map(\.key)),
@@ -129,6 +131,11 @@ struct PostgresTransaction: StoreTransaction {
         var statements: [Statement] = []
         let kept = events.filter { $0.retention == .kept }
         let passing = events.filter { $0.retention == .passing }
+        // First, because an event that was removed may be imported again in the same batch.
+        if !changes.deletions.isEmpty {
+            statements.append(
+                Statement("DELETE FROM event WHERE tt = ANY($1)", [.integers(changes.deletions.map(\.stored))]))
+        }
         if !kept.isEmpty { statements.append(EventColumns.insert(kept, into: "event", ids: ids.all)) }
         if !passing.isEmpty { statements.append(EventColumns.insert(passing, into: "passing", ids: ids.all)) }
         statements += changes.statements(ids.all)
@@ -239,10 +246,6 @@ extension StoreChanges {
                     ]))
         }
         statements += recordStatements
-        if !deletions.isEmpty {
-            statements.append(
-                Statement("DELETE FROM event WHERE tt = ANY($1)", [.integers(deletions.map(\.stored))]))
-        }
         for (app, age) in retention {
             statements.append(
                 Statement(

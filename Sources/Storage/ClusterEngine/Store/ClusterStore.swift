@@ -13,9 +13,9 @@ protocol ClusterStore: Sendable {
     /// until the store has ended it.
     func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool
     /// Reads the head, and everything committed after `head`, from one snapshot. Calls `body` with each part in the
-    /// order in which a follower must apply the parts. The last part has the head of the snapshot.
+    /// order in which a follower must apply the parts.
     ///
-    /// - Parameter body: called at least once, unless nothing was committed after `head`.
+    /// - Parameter body: not called if nothing was committed after `head`.
     /// - Returns: the head of the snapshot.
     func follow(
         after head: Head, _ body: @Sendable (Frame) async -> Void
@@ -70,6 +70,9 @@ struct Frame: Sendable {
     var after: UInt64
     /// The head after the frame. In a part of a longer read, `commit` is the number of the commit before the read.
     var head: Head
+    /// For a part of a longer read: the last commit that the read covers. A node that has applied that commit needs no
+    /// part of the read.
+    var covered: UInt64?
     /// The changes of records, in order.
     var changes: [RecordChanges] = []
     /// The events in timetoken order, without imported events.
@@ -102,7 +105,12 @@ protocol StoreTransaction: Sendable {
         after: Timetoken, before: Timetoken, in channel: ChannelID, limit: Int
     ) async throws(StoreFailure) -> [(timetoken: Timetoken, expires: Timetoken?)]
     /// Removes at most `limit` rows of data that has outlived its time.
-    func removeOutlived(_ round: HousekeepingRound, limit: Int) async throws(StoreFailure) -> HousekeepingResult
+    ///
+    /// - Parameter cutoff: takes an app and its retention, and returns the position up to which its events are removed.
+    func remove(
+        _ removal: Removal, _ edges: HousekeepingEdges, limit: Int,
+        cutoff: @Sendable (AppID, Duration) -> Timetoken
+    ) async throws(StoreFailure) -> HousekeepingResult
     /// Writes the changes and commits.
     func commit(_ changes: StoreChanges) async throws(StoreFailure)
     /// Ends the transaction without effect. Never fails: a connection that does not answer is closed.
@@ -207,12 +215,6 @@ struct StoreChanges: Sendable {
     var notices: [Notice] = []
     /// The time of the transaction, for rows that are removed later.
     var now: Timetoken
-
-    /// True if the changes need not survive a crash of the store.
-    var isEphemeral: Bool {
-        imported.isEmpty && repeats.isEmpty && claims.isEmpty && records.isEmpty && deletions.isEmpty
-            && retention.isEmpty && notices.isEmpty && events.allSatisfy { $0.retention == .passing }
-    }
 }
 
 /// The change of one record.
@@ -244,7 +246,10 @@ enum StoreFailure: Error, Sendable, CustomStringConvertible {
         case .unavailable: .storeUnavailable
         case .outcomeUnknown: .outcomeUnknown
         case .full: .storageFull
-        case .rejected: .storeUnavailable
+        case .rejected:
+            ChatError(
+                .invalid,
+                "the store cannot keep a value of the request, for instance the character U+0000 in a name; change it")
         }
     }
 }
@@ -297,24 +302,4 @@ struct LossQuery: Sendable {
     /// The position up to which all events are hidden by retention.
     var hidden: Timetoken
     var now: Timetoken
-}
-
-/// One round of housekeeping: which data has outlived its time.
-struct HousekeepingRound: Sendable {
-    var now: Timetoken
-    /// The apps with a retention: events at or before `cutoff` are removed, those up to `swept` are examined already.
-    var apps: [(app: AppID, swept: Timetoken, cutoff: Timetoken)]
-    /// Ephemeral events before this time are removed.
-    var passingEdge: Timetoken
-    /// Tombstones of records before this time are removed.
-    var tombstoneEdge: Timetoken
-    /// Notices before this time are removed.
-    var noticeEdge: Timetoken
-}
-
-/// The result of one turn of housekeeping.
-struct HousekeepingResult: Sendable {
-    var notices: [Notice] = []
-    /// True when more rows are left to remove.
-    var isMoreLeft = false
 }

@@ -35,7 +35,7 @@ final class Batch {
 
     /// True if nothing must be written.
     var isEmpty: Bool {
-        changes.head == start && changes.notices.isEmpty && changes.deletions.isEmpty
+        !hasRemovals && changes.head == start && changes.notices.isEmpty && changes.deletions.isEmpty
             && last == start.timetoken.rawValue
     }
 
@@ -63,6 +63,9 @@ final class Batch {
             after: start.commit, head: changes.head, changes: recordChanges, events: changes.events,
             notices: changes.notices)
     }
+
+    /// True if the transaction has removed rows that need no notice.
+    var hasRemovals = false
 
     /// Adds a notice for the other nodes.
     func add(_ notice: Notice) { changes.notices.append(notice) }

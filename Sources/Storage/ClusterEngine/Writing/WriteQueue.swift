@@ -14,6 +14,14 @@ final class WriteQueue: Sendable {
         var drafts = 0
         var bytes = 0
         var isClosed = false
+        /// The batch that the writer carries out; nil between batches.
+        var flight: Flight?
+    }
+
+    private struct Flight: Sendable {
+        let requests: [any WriteRequest]
+        var isCommitting = false
+        var isGivenUp = false
     }
 
     private let state = Lock(State())
@@ -46,11 +54,14 @@ final class WriteQueue: Sendable {
         state.withLock { state in
             var drafts = 0
             var bytes = 0
+            guard let first = state.requests.first else { return [] }
             let count =
-                state.requests.prefix { request in
+                first.isExclusive
+                ? 1
+                : state.requests.prefix { request in
                     drafts += max(1, request.draftCount)
                     bytes += request.bytes
-                    return drafts <= Self.batchDrafts && bytes <= Self.batchBytes
+                    return !request.isExclusive && drafts <= Self.batchDrafts && bytes <= Self.batchBytes
                 }.count
             let batch = Array(state.requests.prefix(max(1, count)))
             state.requests.removeFirst(batch.count)
@@ -58,20 +69,45 @@ final class WriteQueue: Sendable {
                 state.drafts -= request.draftCount
                 state.bytes -= request.bytes
             }
+            state.flight = Flight(requests: batch)
             return batch
         }
     }
 
-    /// Removes and returns the requests made before `moment`, an uptime in nanoseconds.
-    func overdue(since moment: UInt64) -> [any WriteRequest] {
+    /// False if the requests of the batch were already failed, because they waited too long.
+    var mayGoOn: Bool { state.withLock { $0.flight?.isGivenUp != true } }
+
+    /// Called before the commit of a batch. Returns false if its requests were already failed; then nothing may be
+    /// stored.
+    func beginCommit() -> Bool {
         state.withLock { state in
-            let late = Array(state.requests.prefix { $0.since < moment })
-            state.requests.removeFirst(late.count)
-            for request in late {
+            guard state.flight?.isGivenUp != true else { return false }
+            state.flight?.isCommitting = true
+            return true
+        }
+    }
+
+    /// Called when a batch has ended, with or without success.
+    func endBatch() { state.withLock { $0.flight = nil } }
+
+    /// Removes the requests made before `moment`, an uptime in nanoseconds.
+    ///
+    /// - Returns: `unstored`, the requests of which nothing is stored, and `unknown`, those whose commit is under way.
+    func overdue(since moment: UInt64) -> (unstored: [any WriteRequest], unknown: [any WriteRequest]) {
+        state.withLock { state in
+            var unstored = Array(state.requests.prefix { $0.since < moment })
+            state.requests.removeFirst(unstored.count)
+            for request in unstored {
                 state.drafts -= request.draftCount
                 state.bytes -= request.bytes
             }
-            return late
+            guard let flight = state.flight, !flight.isGivenUp,
+                flight.requests.contains(where: { $0.since < moment })
+            else { return (unstored, []) }
+            if flight.isCommitting { return (unstored, flight.requests.filter { $0.since < moment }) }
+            state.flight?.isGivenUp = true
+            unstored += flight.requests
+            return (unstored, [])
         }
     }
 

@@ -12,14 +12,33 @@ protocol WriteRequest: AnyObject, Sendable {
     var since: UInt64 { get }
     /// What the request surely reads. It is read for all requests of a batch at once.
     var lookup: Lookup { get }
-    /// What the request needs and the batch does not know yet. Called again when that was read.
-    func missing(in batch: Batch) -> Lookup
-    /// Carries out the request in memory. Nothing is missing.
-    func perform(on batch: Batch)
+    /// True if the request needs a transaction of its own.
+    var isExclusive: Bool { get }
+    /// What the request probably reads after ``lookup`` was read, for all requests of a batch at once.
+    func followUp(in batch: Batch) -> Lookup
+    /// Carries out the request: reads what the batch does not know yet, and changes the batch.
+    func perform(on batch: Batch, _ transaction: any StoreTransaction) async throws(StoreFailure)
     /// Returns the result to the caller, after the commit.
     func answer()
     /// Fails the request with an error, unless the caller already has a result.
     func fail(_ error: ChatError)
+}
+
+extension WriteRequest {
+    var lookup: Lookup { Lookup() }
+    var isExclusive: Bool { false }
+    func followUp(in batch: Batch) -> Lookup { Lookup() }
+}
+
+/// Reads from the store what is missing, until nothing is.
+private func complete(
+    _ batch: Batch, _ transaction: any StoreTransaction, _ missing: () -> Lookup
+) async throws(StoreFailure) {
+    while true {
+        let lookup = missing()
+        guard !lookup.isEmpty else { return }
+        batch.add(try await transaction.read(lookup))
+    }
 }
 
 /// A request that appends drafts to the log.
@@ -55,9 +74,10 @@ final class AppendRequest: WriteRequest {
         return lookup
     }
 
-    func missing(in batch: Batch) -> Lookup { batch.missing(for: drafts, claim: claim, unlessChangedSince: revision) }
+    func followUp(in batch: Batch) -> Lookup { batch.missing(for: drafts, claim: claim, unlessChangedSince: revision) }
 
-    func perform(on batch: Batch) {
+    func perform(on batch: Batch, _ transaction: any StoreTransaction) async throws(StoreFailure) {
+        try await complete(batch, transaction) { followUp(in: batch) }
         let outcome = batch.append(drafts, claim: claim, unlessChangedSince: revision)
         result.withLock { $0 = outcome }
     }
@@ -71,19 +91,13 @@ final class AppendRequest: WriteRequest {
 
 /// A request that reads records, calls a closure with them, and writes what the closure decides.
 final class DecideRequest<Value: Sendable>: WriteRequest {
-    private struct State: Sendable {
-        /// The decision in this batch; nil until all its records are known.
-        var decision: Result<Decision<Value>, ChatError>?
-        var result: Result<Decided<Value>, ChatError>?
-    }
-
     let draftCount: Int
     let bytes: Int
     let since: UInt64
     private let keys: [RecordKey]
     private let body: @Sendable (RecordSnapshot) throws(ChatError) -> Decision<Value>
     private let tag = ETag.random()
-    private let state = Lock(State())
+    private let result = Lock<Result<Decided<Value>, ChatError>?>(nil)
     private let completion: Completion<Decided<Value>>
 
     /// - Parameters:
@@ -103,57 +117,54 @@ final class DecideRequest<Value: Sendable>: WriteRequest {
 
     var lookup: Lookup { Lookup(records: Set(keys)) }
 
-    func missing(in batch: Batch) -> Lookup {
-        let unknown = batch.unknown(of: lookup)
-        guard unknown.isEmpty else { return unknown }
-        // The state of the batch does not change until the request runs, so one decision is enough.
-        let decision = state.withLock { $0.decision } ?? decide(on: batch)
-        guard case .success(let decision) = decision else { return Lookup() }
-        return batch.missing(for: decision)
-    }
-
-    private func decide(on batch: Batch) -> Result<Decision<Value>, ChatError> {
-        let decision: Result<Decision<Value>, ChatError>
+    func perform(on batch: Batch, _ transaction: any StoreTransaction) async throws(StoreFailure) {
+        try await complete(batch, transaction) { batch.unknown(of: lookup) }
+        // The state of the batch does not change until the request is complete, so one decision is enough.
+        let decision: Decision<Value>
         do throws(ChatError) {
-            decision = .success(try body(batch.snapshot(keys, tag: tag)))
+            decision = try body(batch.snapshot(keys, tag: tag))
         } catch {
-            decision = .failure(error)
+            return result.withLock { $0 = .failure(error) }
         }
-        state.withLock { $0.decision = decision }
-        return decision
-    }
-
-    func perform(on batch: Batch) {
-        let decision = state.withLock { $0.decision } ?? decide(on: batch)
-        let result = decision.flatMap { batch.perform($0, tag: tag) }
-        // If the batch fails and runs again, the request decides anew.
-        state.withLock { $0 = State(decision: nil, result: result) }
+        try await complete(batch, transaction) { batch.missing(for: decision) }
+        let decided = batch.perform(decision, tag: tag)
+        result.withLock { $0 = decided }
     }
 
     func answer() {
-        if let result = state.withLock({ $0.result }) { completion.answer(result) }
+        if let result = result.withLock({ $0 }) { completion.answer(result) }
     }
 
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }
 
-/// A request that changes the batch without reading records.
-final class BatchRequest: WriteRequest {
+/// A request that runs a closure in a transaction of its own.
+final class TransactionRequest<Value: Sendable>: WriteRequest {
     let draftCount = 0
     let bytes = 0
+    let isExclusive = true
     let since: UInt64
-    private let body: @Sendable (Batch) -> Void
-    private let completion: Completion<Void>
+    private let body: @Sendable (any StoreTransaction, Batch) async throws(StoreFailure) -> Value
+    private let result = Lock<Value?>(nil)
+    private let completion: Completion<Value>
 
-    init(since: UInt64, completion: Completion<Void>, _ body: @escaping @Sendable (Batch) -> Void) {
+    init(
+        since: UInt64, completion: Completion<Value>,
+        _ body: @escaping @Sendable (any StoreTransaction, Batch) async throws(StoreFailure) -> Value
+    ) {
         self.since = since
-        self.completion = completion
         self.body = body
+        self.completion = completion
     }
 
-    var lookup: Lookup { Lookup() }
-    func missing(in batch: Batch) -> Lookup { Lookup() }
-    func perform(on batch: Batch) { body(batch) }
-    func answer() { completion.answer(.success(())) }
+    func perform(on batch: Batch, _ transaction: any StoreTransaction) async throws(StoreFailure) {
+        let value = try await body(transaction, batch)
+        result.withLock { $0 = value }
+    }
+
+    func answer() {
+        if let value = result.withLock({ $0 }) { completion.answer(.success(value)) }
+    }
+
     func fail(_ error: ChatError) { completion.answer(.failure(error)) }
 }

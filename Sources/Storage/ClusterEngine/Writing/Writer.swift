@@ -13,8 +13,6 @@ actor Writer {
     private let logger: Logger
     private let scheduler: any ClusterScheduler
     private let uptime: @Sendable () -> UInt64
-    /// Requests and housekeeping share the connection of the store that writes.
-    private let turns = AsyncSemaphore(width: 1)
     let queue: WriteQueue
     /// The failure of the last transaction; nil if it succeeded.
     private(set) var failure: StoreFailure?
@@ -38,6 +36,7 @@ actor Writer {
         while !queue.isDrained {
             let requests = queue.take()
             if requests.isEmpty { await queue.signal.wait() } else { await process(requests) }
+            queue.endBatch()
         }
     }
 
@@ -72,55 +71,13 @@ actor Writer {
             var lookup = Lookup()
             for request in requests { lookup.formUnion(request.lookup) }
             if !lookup.isEmpty { batch.add(try await transaction.read(lookup)) }
-            for request in requests {
-                while true {
-                    let missing = request.missing(in: batch)
-                    guard !missing.isEmpty else { break }
-                    batch.add(try await transaction.read(missing))
-                }
-                request.perform(on: batch)
-            }
+            // What the first answers lead to, for instance the first events of repeated requests.
+            lookup = Lookup()
+            for request in requests { lookup.formUnion(request.followUp(in: batch)) }
+            if !lookup.isEmpty { batch.add(try await transaction.read(lookup)) }
+            for request in requests { try await request.perform(on: batch, transaction) }
         }
         for request in requests { request.answer() }
-    }
-
-    /// Deletes durable events of a channel in a transaction of their own.
-    func delete(
-        after: Timetoken, before: Timetoken, in channel: ChannelID, limit: Int
-    ) async throws(StoreFailure) -> [(timetoken: Timetoken, expires: Timetoken?)] {
-        var deleted: [(timetoken: Timetoken, expires: Timetoken?)] = []
-        try await transaction { (transaction, batch) throws(StoreFailure) in
-            deleted = try await transaction.delete(after: after, before: before, in: channel, limit: limit)
-            if !deleted.isEmpty { batch.add(.deleted(deleted.map(\.timetoken))) }
-        }
-        return deleted
-    }
-
-    /// The maximum number of rows that a turn of housekeeping removes from a table, because all writers of the cluster
-    /// wait for it.
-    private static let housekeepingRows = 2000
-    /// The time for which a node can be disconnected and still learn of deletions.
-    private static let noticesKept: Duration = .seconds(3600)
-
-    /// Removes everything that has outlived its time, in several transactions.
-    func removeOutlived() async throws(StoreFailure) {
-        var isMoreLeft = true
-        while isMoreLeft, !queue.isClosed {
-            try await transaction { (transaction, batch) throws(StoreFailure) in
-                let retention = memory.retention
-                let round = HousekeepingRound(
-                    now: batch.now,
-                    apps: retention.limited.map { app in
-                        (app, retention.entry(of: app).swept, retention.cutoff(of: app, now: batch.now))
-                    },
-                    passingEdge: batch.now.adding(.zero - memory.limits.passingAge),
-                    tombstoneEdge: batch.now.adding(.zero - memory.limits.deliveriesKept),
-                    noticeEdge: batch.now.adding(.zero - Self.noticesKept))
-                let result = try await transaction.removeOutlived(round, limit: Self.housekeepingRows)
-                for notice in result.notices { batch.add(notice) }
-                isMoreLeft = result.isMoreLeft
-            }
-        }
     }
 
     /// Commits a transaction. If the connection is lost meanwhile, asks the store for the outcome on a new one.
@@ -154,18 +111,23 @@ actor Writer {
     /// this node.
     ///
     /// - Throws: the failure of the store. Nothing is stored, except after `.outcomeUnknown`.
-    func transaction(
+    private func transaction(
         _ body: (any StoreTransaction, Batch) async throws(StoreFailure) -> Void
     ) async throws(StoreFailure) {
-        await turns.enter()
-        defer { turns.leave() }
         let transaction = try await store.begin()
+        guard queue.mayGoOn else {
+            await transaction.rollback()
+            throw .unavailable("the requests have waited too long")
+        }
         let batch = Batch(start: transaction.head, memory: memory)
         let frame: Frame?
         do throws(StoreFailure) {
             try await body(transaction, batch)
             frame = batch.finish()
-            if frame != nil { try await commit(transaction, batch.changes) }
+            if frame != nil {
+                guard queue.beginCommit() else { throw StoreFailure.unavailable("the requests have waited too long") }
+                try await commit(transaction, batch.changes)
+            }
         } catch {
             await transaction.rollback()
             throw error

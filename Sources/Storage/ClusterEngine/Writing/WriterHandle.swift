@@ -3,7 +3,6 @@ import StorageCore
 
 /// The callers' interface to the writer.
 struct WriterHandle: Sendable {
-    let writer: Writer
     let queue: WriteQueue
     let uptime: @Sendable () -> UInt64
 
@@ -19,21 +18,19 @@ struct WriterHandle: Sendable {
         return try result.get()
     }
 
-    /// Deletes at most `limit` durable events of a channel between two bounds, both exclusive.
-    func delete(
-        after: Timetoken, before: Timetoken, in channel: ChannelID, limit: Int
-    ) async throws(ChatError) -> [(timetoken: Timetoken, expires: Timetoken?)] {
-        do throws(StoreFailure) {
-            return try await writer.delete(after: after, before: before, in: channel, limit: limit)
-        } catch {
-            throw error.answer
-        }
+    /// Runs a closure in a transaction of its own.
+    func transaction<Value: Sendable>(
+        _ body: @escaping @Sendable (any StoreTransaction, Batch) async throws(StoreFailure) -> Value
+    ) async throws(ChatError) -> Value {
+        try await run { since, completion in TransactionRequest(since: since, completion: completion, body) }
     }
 
     /// Fails the requests that have waited longer than `deadline`.
     func expire(after deadline: Duration) {
         let now = uptime()
         let age = UInt64(deadline / .nanoseconds(1))
-        for request in queue.overdue(since: now - min(now, age)) { request.fail(.storeUnavailable) }
+        let (unstored, unknown) = queue.overdue(since: now - min(now, age))
+        for request in unstored { request.fail(.storeUnavailable) }
+        for request in unknown { request.fail(.outcomeUnknown) }
     }
 }

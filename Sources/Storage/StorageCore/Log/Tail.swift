@@ -29,6 +29,9 @@ package final class Tail: Sendable {
     /// Closes the tail. Each consumer still receives the remaining commits and then ends.
     package func close() { buffer.close() }
 
+    /// Removes all commits from memory. Readers find them in the store.
+    package func forget() { buffer.forget() }
+
     /// Returns the event with this timetoken; nil when it is not in memory.
     package func event(at timetoken: Timetoken) -> Event? {
         guard timetoken > .zero else { return nil }
