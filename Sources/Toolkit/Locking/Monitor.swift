@@ -94,16 +94,20 @@ public enum WaitResult<Result> {
 /// recognize the latter and reports false data races. Both have the same cost (measured). See
 /// docs/decisions/0050-own-lock-over-pthread.md.
 public final class Lock<Value>: @unchecked Sendable {
-    // `@unchecked Sendable` is safe, because `value` is read and written only between lock and unlock. The members are
+    // `@unchecked Sendable` is safe, because the value is read and written only between lock and unlock. The members are
     // visible to other modules only so that the compiler can inline them; taking a lock then costs no generic call.
+    //
+    // The value is in memory of its own, like the mutex. For a property, the program would check at each access that no
+    // other access is in progress, which the mutex already guarantees.
     @usableFromInline
-    internal var value: Value
+    internal let value: UnsafeMutablePointer<Value>
     @usableFromInline
     internal let mutex: UnsafeMutablePointer<pthread_mutex_t>
 
     /// Creates a lock that protects this value.
     public init(_ value: sending Value) {
-        self.value = value
+        self.value = .allocate(capacity: 1)
+        self.value.initialize(to: value)
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())
         let code = pthread_mutex_init(mutex, nil)
@@ -114,6 +118,8 @@ public final class Lock<Value>: @unchecked Sendable {
         pthread_mutex_destroy(mutex)
         mutex.deinitialize(count: 1)
         mutex.deallocate()
+        value.deinitialize(count: 1)
+        value.deallocate()
     }
 
     /// Runs `body` with exclusive access to the value. Do not use the same lock inside `body`, which would deadlock.
@@ -125,6 +131,6 @@ public final class Lock<Value>: @unchecked Sendable {
     ) throws(Failure) -> sending Result {
         pthread_mutex_lock(mutex)
         defer { pthread_mutex_unlock(mutex) }
-        return try body(&value)
+        return try body(&value.pointee)
     }
 }
