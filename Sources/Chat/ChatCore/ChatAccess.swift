@@ -21,11 +21,6 @@ public struct ChatAccess: Sendable {
     /// True to store changes without announcing them as events. Used to import records.
     var isQuiet = false
 
-    init(service: ChatService, caller: Caller) {
-        self.service = service
-        self.caller = caller
-    }
-
     /// The caller's app.
     public var app: AppID { caller.app }
     /// The current limits.

@@ -99,10 +99,7 @@ public final class ChatService: Sendable {
     ///   - device: the id of the device that sent the request; nil when the request names none.
     ///   - cause: the id of the request.
     public func chat(for caller: Caller, device: String? = nil, cause: String? = nil) -> ChatAccess {
-        var chat = ChatAccess(service: self, caller: caller)
-        chat.device = device
-        chat.cause = cause
-        return chat
+        ChatAccess(service: self, caller: caller, device: device, cause: cause)
     }
 
     /// Re-encrypts the stored secrets with the first key of the vault. Must be called before `run`.

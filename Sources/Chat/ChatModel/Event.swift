@@ -110,21 +110,6 @@ public struct EventDraft: Sendable {
     /// as messages and signals. Clients cannot choose a built-in type.
     public var allowsBuiltInType = false
 
-    /// Creates a draft with the fields that most senders set.
-    @inline(__always)
-    public init(
-        channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
-        user: String? = nil, meta: JSONText? = nil
-    ) {
-        self.channel = channel
-        self.type = type
-        self.kind = kind
-        self.retention = retention
-        self.data = data
-        self.user = user
-        self.meta = meta
-    }
-
     /// The size of the event in bytes, as queues and buffers count it: the size of its texts and a fixed amount.
     public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
@@ -133,6 +118,18 @@ public struct EventDraft: Sendable {
 }
 
 extension EventDraft {
+    /// Creates a draft with the fields that most senders set.
+    public init(
+        channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
+        user: String? = nil, meta: JSONText? = nil, parsedData: JSONValue? = nil
+    ) {
+        // The compiler's own initializer sets all fields at once. An initializer that sets one field after the other
+        // would copy the draft.
+        self.init(
+            channel: channel, type: type, kind: kind, retention: retention, data: data, user: user, meta: meta,
+            customType: nil, parsedData: parsedData)
+    }
+
     /// Creates an event as a client requests it, before any check.
     ///
     /// - Parameters:
@@ -141,27 +138,25 @@ extension EventDraft {
     ///   - user: the user who emits the event; nil for the user of the credential, if it has one.
     public static func event(
         channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
-        meta: JSONText? = nil, retention: Retention = .kept
+        meta: JSONText? = nil, retention: Retention = .kept, parsedData: JSONValue? = nil
     ) -> EventDraft {
         EventDraft(
             channel: ChannelID(channel, in: AppID("")), type: type, kind: .message, retention: retention, data: data,
-            user: user, meta: meta)
+            user: user, meta: meta, parsedData: parsedData)
     }
 
     /// Creates a chat message as a client requests it: type `message.created`, with any JSON as the payload.
     public static func message(channel: String, data: JSONText, user: String?, meta: JSONText?) -> EventDraft {
-        var draft = event(channel: channel, type: BuiltInTypes.messageCreated, data: data, user: user, meta: meta)
-        draft.allowsBuiltInType = true
-        return draft
+        EventDraft(
+            channel: ChannelID(channel, in: AppID("")), type: BuiltInTypes.messageCreated, kind: .message,
+            retention: .kept, data: data, user: user, meta: meta, allowsBuiltInType: true)
     }
 
     /// Creates a signal as a client requests it: a small ephemeral event of type `signal.sent`.
     public static func signal(channel: String, data: JSONText, user: String?) -> EventDraft {
-        var draft = event(
-            channel: channel, type: BuiltInTypes.signalSent, data: data, user: user, retention: .passing)
-        draft.kind = .signal
-        draft.allowsBuiltInType = true
-        return draft
+        EventDraft(
+            channel: ChannelID(channel, in: AppID("")), type: BuiltInTypes.signalSent, kind: .signal,
+            retention: .passing, data: data, user: user, allowsBuiltInType: true)
     }
 
     /// The same draft for another channel of the same app.

@@ -43,10 +43,10 @@ public struct Fields: Sendable {
         _ value: JSONValue, _ object: JSONMembers?, pointer: String, known: [String]?
     ) throws(ChatError) {
         guard let object else { throw Self.wrongType(pointer, expected: "object", value) }
+        if let known { try Self.refuse(object.names(otherThan: known), in: pointer, known: known) }
         self.value = value
         self.pointer = pointer
         self.object = object
-        if let known { try refuseUnknown(known) }
     }
 
     /// Parses a body that must not be empty.
@@ -377,7 +377,10 @@ extension Fields {
     /// - Throws: `.malformed`, slug `unknown_member`, with an error for each of the first unknown members. Each
     ///   suggests the most similar known name.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
-        let unknown = object.names(otherThan: known)
+        try Self.refuse(object.names(otherThan: known), in: pointer, known: known)
+    }
+
+    private static func refuse(_ unknown: [String], in pointer: String, known: [String]) throws(ChatError) {
         guard !unknown.isEmpty else { return }
         let faults = unknown.prefix(Self.faultsListed).map { name in
             ChatError.FieldError.unknown(name, in: pointer, known: known)

@@ -99,12 +99,10 @@ enum DraftParser {
 
     private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
         guard let data = fields.raw("data") else { throw fields.missing("member 'data'") }
-        var draft = EventDraft.event(
-            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
-            user: try fields.string("user"), meta: meta(fields))
         // The parsed data is nil if the request has only one event, because the body was then parsed without `data`.
-        draft.parsedData = fields.value["data"]
-        return draft
+        return EventDraft.event(
+            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
+            user: try fields.string("user"), meta: meta(fields), parsedData: fields.value["data"])
     }
 
     private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }
