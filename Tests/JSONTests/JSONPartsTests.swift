@@ -45,6 +45,11 @@ import Testing
         #expect(members["b"]?.count == 1)
         #expect(members["c"] == nil && members.raw("c") == nil)
         #expect(members.names(otherThan: ["a"]) == ["b"])
+        let odd = try JSONDocument(Array(#"{"":1,"a\"":2,"\u0061":3,"aaaaaa":4}"#.utf8))
+        let named = try #require(JSONMembers(odd))
+        #expect(["", "a\"", "a", "aaaaaa"].map { named.raw($0)?.description } == ["1", "2", "3", "4"])
+        #expect(["a\\\"", "\\u0061", "aaaaa"].allSatisfy { !named.contains($0) && named[$0] == nil })
+        #expect(named.names(otherThan: ["a", "aaaaaa"]) == ["", "a\""])
         // The parsed value of a repeated name is the last one, and its bytes may be those of the first.
         #expect(JSONMembers(root, text: JSONText(trusted: Array("1".utf8))) == nil)
     }

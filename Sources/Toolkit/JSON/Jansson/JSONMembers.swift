@@ -1,32 +1,18 @@
-import CJansson
-import Glibc
-
 /// The members of an object in their order, each with its parsed value and its exact bytes.
 ///
-/// An object of a request has few members, so a lookup compares the names one after another.
-public struct JSONMembers: @unchecked Sendable {
-    // `@unchecked Sendable` is safe for the reason given at `JSONValue`.
-    private struct Member {
-        let name: String
-        let range: Range<Int>
-        /// The parsed value; nil for the member that was parsed only as text.
-        let node: UnsafeMutablePointer<json_t>?
-    }
-
-    private let document: JSONDocument
+/// An object of a request has few members, so a lookup compares the names one after another. The names are compared in
+/// the text, without creating strings.
+public struct JSONMembers: Sendable {
+    private let value: JSONValue
     private let text: JSONText
-    private var members: [Member] = []
+    private let members: [TextScan.Member]
 
     /// The members of the root of a document; nil when the root is not an object.
     public init?(_ document: JSONDocument) {
-        guard document.root.kind == .object else { return nil }
-        self.document = document
+        value = document.root
+        guard value.kind == .object else { return nil }
         text = document.text
-        var nodes = NodeCursor(object: document.tree)
-        members.reserveCapacity(document.outerMembers.count)
-        text.bytes.withUnsafeBufferPointer { bytes in
-            for member in document.outerMembers { append(member.name, member.value, bytes, &nodes) }
-        }
+        members = document.outerMembers
     }
 
     /// The members of a value inside a document; nil when the value is not an object.
@@ -35,72 +21,46 @@ public struct JSONMembers: @unchecked Sendable {
     public init?(_ value: JSONValue, text: JSONText) {
         // In a document with repeated names, the text may belong to another value of the same name.
         guard value.kind == .object, text.bytes.first == UInt8(ascii: "{") else { return nil }
-        document = value.document
+        self.value = value
         self.text = text
-        var nodes = NodeCursor(object: value.node)
-        text.bytes.withUnsafeBufferPointer { bytes in
+        members = text.bytes.withUnsafeBufferPointer { bytes in
+            var members: [TextScan.Member] = []
             JSONSpans(bytes: bytes).members(from: 0) { name, value in
-                append(name, value, bytes, &nodes)
+                members.append(TextScan.Member(name: name, value: value, in: bytes))
                 return true
             }
+            return members
         }
-    }
-
-    private mutating func append(
-        _ name: Range<Int>, _ value: Range<Int>, _ bytes: UnsafeBufferPointer<UInt8>, _ nodes: inout NodeCursor
-    ) {
-        let name = JSONText.name(bytes, name)
-        members.append(Member(name: name, range: value, node: nodes.next(named: name)))
     }
 
     /// The names that are not in `known`, in order.
     public func names(otherThan known: [String]) -> [String] {
-        var others: [String] = []
-        for member in members where !known.contains(member.name) { others.append(member.name) }
-        return others
+        text.bytes.withUnsafeBufferPointer { bytes in
+            var others: [String] = []
+            for member in members where !known.contains(where: { member.isNamed($0, in: bytes) }) {
+                others.append(JSONText.name(bytes, member.name))
+            }
+            return others
+        }
     }
 
     /// All members, in order, each with its bytes.
-    public var all: [(name: String, value: JSONText)] { members.map { ($0.name, bytes($0)) } }
+    public var all: [(name: String, value: JSONText)] {
+        text.bytes.withUnsafeBufferPointer { bytes in members.map { (JSONText.name(bytes, $0.name), self.bytes($0)) } }
+    }
 
     /// True when there is a member with this name.
-    public func contains(_ name: String) -> Bool { members.contains { $0.name == name } }
+    public func contains(_ name: String) -> Bool { member(name) != nil }
 
     /// The parsed value of a member; nil when there is no such member, or when it was parsed only as text.
-    public subscript(name: String) -> JSONValue? {
-        members.first { $0.name == name }?.node.map { JSONValue(document: document, node: $0) }
-    }
+    public subscript(name: String) -> JSONValue? { contains(name) ? value[name] : nil }
 
     /// The exact bytes of a member's value; nil when there is no such member.
-    public func raw(_ name: String) -> JSONText? { members.first { $0.name == name }.map(bytes) }
+    public func raw(_ name: String) -> JSONText? { member(name).map(bytes) }
 
-    private func bytes(_ member: Member) -> JSONText { JSONText(trusted: Array(text.bytes[member.range])) }
-}
-
-/// Finds the nodes of an object's members. The members of a text have the order of jansson's iteration, so a lookup by
-/// name is needed only for a member that the tree does not have, and after a repeated name.
-private struct NodeCursor {
-    private let object: UnsafeMutablePointer<json_t>
-    private var position: UnsafeMutableRawPointer?
-
-    init(object: UnsafeMutablePointer<json_t>) {
-        self.object = object
-        position = json_object_iter(object)
+    private func member(_ name: String) -> TextScan.Member? {
+        text.bytes.withUnsafeBufferPointer { bytes in members.first { $0.isNamed(name, in: bytes) } }
     }
 
-    mutating func next(named name: String) -> UnsafeMutablePointer<json_t>? {
-        var name = name
-        return name.withUTF8 { name in
-            name.withMemoryRebound(to: CChar.self) { name in
-                if let position, let key = json_object_iter_key(position),
-                    strncmp(key, name.baseAddress!, name.count) == 0,
-                    key[name.count] == 0
-                {
-                    self.position = json_object_iter_next(object, position)
-                    return json_object_iter_value(position)
-                }
-                return json_object_getn(object, name.baseAddress, name.count)
-            }
-        }
-    }
+    private func bytes(_ member: TextScan.Member) -> JSONText { JSONText(trusted: Array(text.bytes[member.value])) }
 }

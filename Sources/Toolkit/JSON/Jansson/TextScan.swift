@@ -11,16 +11,35 @@
 /// characters of escapes. Names are not shortened, because jansson compares them. The copy is valid JSON exactly when
 /// the text is, with the same depth and the same repeated names.
 struct TextScan {
-    /// A member of the outer object: the range of its name without the quotation marks, and the range of its value.
+    /// A member of an object: the range of its name without the quotation marks, and the range of its value.
     struct Member {
         var name: Range<Int>
         var value: Range<Int>
+        /// True when the name contains escapes.
+        var isEscaped: Bool
+
+        init(name: Range<Int>, value: Range<Int>, in text: UnsafeBufferPointer<UInt8>) {
+            self.name = name
+            self.value = value
+            isEscaped = text[name].contains(UInt8(ascii: "\\"))
+        }
 
         /// The same member, in a text in which all positions differ by `distance`.
         func moved(by distance: Int) -> Member {
-            Member(
-                name: name.lowerBound + distance..<name.upperBound + distance,
-                value: value.lowerBound + distance..<value.upperBound + distance)
+            var moved = self
+            moved.name = name.lowerBound + distance..<name.upperBound + distance
+            moved.value = value.lowerBound + distance..<value.upperBound + distance
+            return moved
+        }
+
+        /// True when the name, in its text, equals `wanted`, compared byte by byte. A name without escapes is compared
+        /// without creating a string.
+        @inline(__always)
+        func isNamed(_ wanted: String, in text: UnsafeBufferPointer<UInt8>) -> Bool {
+            guard !isEscaped else { return JSONText.name(text, name).utf8.elementsEqual(wanted.utf8) }
+            guard name.count == wanted.utf8.count else { return false }
+            var wanted = wanted
+            return wanted.withUTF8 { UnsafeBufferPointer(rebasing: text[name]).elementsEqual($0) }
         }
     }
 
@@ -87,7 +106,7 @@ struct TextScan {
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"):
                 if depth == 1 {
-                    if let start { members.append(Member(name: name, value: start..<end)) }
+                    if let start { members.append(Member(name: name, value: start..<end, in: text)) }
                     (isAfterColon, isShortened, start) = (false, false, nil)
                 }
                 depth -= 1
@@ -97,7 +116,7 @@ struct TextScan {
                 at += 1
                 continue
             case UInt8(ascii: ",") where depth == 1:
-                if let start { members.append(Member(name: name, value: start..<end)) }
+                if let start { members.append(Member(name: name, value: start..<end, in: text)) }
                 (isAfterColon, isShortened, start) = (false, false, nil)
                 at += 1
                 continue
