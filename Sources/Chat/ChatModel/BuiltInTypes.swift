@@ -58,11 +58,17 @@ public enum BuiltInTypes {
     /// the gateway with one of these names from an event that the browser creates.
     public static let eventSourceNames: Set<String> = ["error", "open", "message"]
 
-    private static let reservedNames = names.union(eventSourceNames)
+    /// The reserved names, at the index of their length in bytes. Comparing a name with a few others is faster than hashing
+    /// it.
+    private static let reservedNames: [[String]] = {
+        let all = names.union(eventSourceNames)
+        return (0...(all.map(\.utf8.count).max() ?? 0)).map { length in all.filter { $0.utf8.count == length } }
+    }()
 
     /// True for names that an app's own types cannot have: ``names``, ``eventSourceNames``, `stream.…` and `system.…`.
     public static func isReserved(_ type: String) -> Bool {
-        reservedNames.contains(type) || isOfGateway(type)
+        let length = type.utf8.count
+        return length < reservedNames.count && reservedNames[length].contains(type) || isOfGateway(type)
     }
 
     /// True for types that the pattern `*` of a webhook does not select.

@@ -19,20 +19,25 @@ public struct ExactText: Hashable, Sendable {
     public var text: String { wrappedValue }
 
     public static func == (left: ExactText, right: ExactText) -> Bool {
-        let (left, right) = (left.wrappedValue.utf8Span, right.wrappedValue.utf8Span)
-        return left.count == right.count
-            && left.span.withUnsafeBytes { left in
-                right.span.withUnsafeBytes { right in
-                    guard let start = left.baseAddress, let other = right.baseAddress else { return true }
-                    return memcmp(start, other, left.count) == 0
-                }
+        left.withBytes { left in
+            right.withBytes { right in
+                guard left.count == right.count else { return false }
+                guard let start = left.baseAddress, let other = right.baseAddress else { return true }
+                return memcmp(start, other, left.count) == 0
             }
+        }
     }
 
     public func hash(into hasher: inout Hasher) {
-        wrappedValue.utf8Span.span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
         // Appends a byte that UTF-8 never contains, so that consecutive texts in one hash stay separate.
         hasher.combine(0xFF as UInt8)
+    }
+
+    @inline(__always)
+    private func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        // On Linux, all strings are stored as UTF-8.
+        wrappedValue.utf8.withContiguousStorageIfAvailable(body)!
     }
 }
 
