@@ -48,20 +48,26 @@ public final class Keyring: Sendable {
             lastFound = nil
         }
 
-        private struct CachedCaller {
+        /// An entry of the cache. A class, so that a lookup copies a reference and not the fields.
+        private final class CachedCaller {
             let caller: Caller
             let key: RecordKey
             /// The time until which uses of the key need not be recorded.
             var recordedUntil: Timetoken
+
+            init(caller: Caller, key: RecordKey, recordedUntil: Timetoken) {
+                self.caller = caller
+                self.key = key
+                self.recordedUntil = recordedUntil
+            }
         }
 
         /// Returns the caller of a key, and records the use of the key; nil when no key has this text, or when the key
         /// has expired.
         mutating func caller(of credential: Secret, at now: Timetoken) -> Caller? {
-            if let index = callers.index(forKey: credential) {
-                let known = callers.values[index]
+            if let known = callers[credential] {
                 guard !known.caller.isExpired(at: now) else { return nil }
-                if now >= known.recordedUntil { callers.values[index].recordedUntil = uses.record(known.key, at: now) }
+                if now >= known.recordedUntil { known.recordedUntil = uses.record(known.key, at: now) }
                 return known.caller
             }
             let digest = Keyring.digest(of: credential)
