@@ -13,13 +13,12 @@ final class Exchange: @unchecked Sendable {
     let core: ServerCore
     let peer: HTTPConnection
     let connection: OpaquePointer
-    private let target: [UInt8]
+    private let target: RequestTarget
 
     private(set) var hasBegun = false
     private(set) var isHTTP10 = false
     var head: Request.Head?
     private var plan: RoutePlan?
-    private var query = Query()
     private var fields = HeadFields()
     private var intake: BodyReceiver?
     private var pump: BodyPump?
@@ -40,8 +39,10 @@ final class Exchange: @unchecked Sendable {
         self.core = core
         self.peer = peer
         self.connection = connection
-        self.target = Array(
-            UnsafeRawBufferPointer(start: target, count: strlen(target)))
+        let size = strlen(target)
+        self.target = target.withMemoryRebound(to: UInt8.self, capacity: size) {
+            RequestTarget(UnsafeBufferPointer(start: $0, count: size))
+        }
         peer.exchange = self
         core.move(peer, to: .header)
     }
@@ -63,26 +64,24 @@ extension Exchange {
         isHTTP10 = strcmp(version, "HTTP/1.0") == 0
         reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
         let method = HTTPMethod(rawValue: String(cString: method))
-        let parts = RequestTarget(target)
         let client =
             core.options.isTrustedProxy.map { peer.address.client(reader.headers, isTrusted: $0) } ?? peer.address
         let head = Request.Head(
-            id: reader.requestID ?? core.makeRequestID(), method: method, path: parts.path,
-            queryText: parts.queryText, headers: reader.headers, remoteAddress: client,
+            id: reader.requestID ?? core.makeRequestID(), method: method, path: target.path,
+            queryText: target.queryText, headers: reader.headers, remoteAddress: client,
             isSecure: core.isSecure, receivedAt: .now)
         self.head = head
         fields = reader.fields
         peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
-        query = parts.query
-        let plan = core.router.plan(method: method, path: parts.path, headers: head.headers)
+        let plan = core.router.plan(method: method, path: target.path, headers: head.headers)
         self.plan = plan
         if let problem = fields.framingProblem { return refuse(problem) }
         if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
         // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
         // the line contains a NUL, the target and the version are therefore not adjacent. Otherwise the version begins one
         // byte (the separator) after the end of the target.
-        let isWhole = version == path + target.count + 1
-        if let problem = isWhole ? parts.problem : .malformedRequest("The request target contains a NUL character") {
+        let isWhole = version == path + target.size + 1
+        if let problem = isWhole ? target.problem : .malformedRequest("The request target contains a NUL character") {
             decision = response(to: problem)
         }
         guard fields.hasBody else { return .YES }
@@ -105,7 +104,7 @@ extension Exchange {
             return .YES
         case .refuse(let problem):
             pump?.fail(problem)
-            if problem.status == 413, let plan, let head { plan.recordTooLarge(head, query) }
+            if problem.status == 413, let plan, let head { plan.recordTooLarge(head, target.query) }
             return refuse(problem)
         }
     }
@@ -162,7 +161,7 @@ extension Exchange {
     private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
-            plan.recordTooLarge(head, query)
+            plan.recordTooLarge(head, target.query)
             // The response is sent before any part of the body is read. A client that sent `Expect: 100-continue` then
             // need not send the body.
             return refuse(.bodyTooLong(limit: limit))
@@ -221,7 +220,7 @@ extension Exchange {
     private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {
         let limits = core.options.limits
         // The 10 bytes are two spaces and "HTTP/1.1".
-        let lineSize = method.rawValue.utf8.count + target.count + 10
+        let lineSize = method.rawValue.utf8.count + target.size + 10
         if lineSize > limits.requestLineBytes { return .targetTooLong(limit: limits.requestLineBytes) }
         return headerSize - lineSize > limits.headerBytes ? .headersTooLarge(limit: limits.headerBytes) : nil
     }
@@ -232,7 +231,7 @@ extension Exchange {
 extension Exchange {
     private func startHandler(body: RequestBody) {
         guard let head, let plan else { return }
-        var request = Request(head: head, query: query, body: body)
+        var request = Request(head: head, query: target.query, body: body)
         request.parameters = plan.parameters
         request.takesBody = plan.bodyPolicy != .none
         do {

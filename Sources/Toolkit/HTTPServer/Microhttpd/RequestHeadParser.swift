@@ -160,39 +160,47 @@ struct RequestHeadParser {
 
 /// A request target split into its parts (RFC 9112, 3.2).
 struct RequestTarget {
+    /// The length of the target in bytes.
+    let size: Int
     let path: String
     let queryText: String
     let query: Query
     /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is set.
     let problem: Problem?
+}
 
-    init(_ target: [UInt8]) {
-        var rest = target[...]
-        if rest.first != 0x2F, let path = Self.pathOfAbsoluteForm(rest) { rest = path }
+extension RequestTarget {
+    /// Splits a target. The text is copied.
+    init(_ target: UnsafeBufferPointer<UInt8>) {
+        let rest = target.first == 0x2F ? target[...] : Self.pathOfAbsoluteForm(target) ?? target[...]
         let mark = rest.firstIndex(of: 0x3F) ?? rest.endIndex
-        path = String(decoding: rest[..<mark], as: UTF8.self)
-        queryText = mark == rest.endIndex ? "" : String(decoding: rest[(mark + 1)...], as: UTF8.self)
-        let query = Query(parsing: mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...])
-        self.query = query ?? Query()
+        let queryBytes = mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...]
+        let path = rest.isEmpty && !target.isEmpty ? "/" : String(decoding: rest[..<mark], as: UTF8.self)
+        let queryText = queryBytes.isEmpty ? "" : String(decoding: queryBytes, as: UTF8.self)
+        let query = Query(parsing: queryBytes)
+        let problem: Problem?
         // Examines all bytes, so that the compiler can examine many at the same time.
         if target.reduce(0, { $0 | (ASCII.isControl($1) || $1 == 0x20 ? 1 : 0) }) != 0 {
             problem = .malformedRequest("The request target contains a space or a control character; percent-encode it")
-        } else if rest.first != 0x2F, rest != [0x2A] {
+        } else if path.utf8.first != 0x2F, path != "*" || target.count != 1 {
             problem = .malformedRequest("The path in the request line must begin with a slash")
         } else {
             problem =
                 query == nil ? .malformedRequest("The query has an invalid percent-encoding or is not UTF-8") : nil
         }
+        self.init(
+            size: target.count, path: path, queryText: queryText, query: query ?? Query(), problem: problem)
     }
 
-    /// Returns the path of a target in absolute form, `http://host/path`; `nil` for other forms. Clients send the
-    /// absolute form to proxies, but servers must also accept it (RFC 9112, 3.2.2).
-    private static func pathOfAbsoluteForm(_ target: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    /// Returns the path of a target in absolute form, `http://host/path`, which is empty without a slash; `nil` for
+    /// other forms. Clients send the absolute form to proxies, but servers must also accept it (RFC 9112, 3.2.2).
+    private static func pathOfAbsoluteForm(
+        _ target: UnsafeBufferPointer<UInt8>
+    ) -> Slice<UnsafeBufferPointer<UInt8>>? {
         for scheme in ["http://", "https://"] where target.count > scheme.utf8.count {
             let start = target.startIndex + scheme.utf8.count
             guard target[..<start].elementsEqual(scheme.utf8, by: { ASCII.lowercased($0) == $1 }) else { continue }
-            guard let slash = target[start...].firstIndex(of: 0x2F) else { return [0x2F] }
-            return target[slash...]
+            return target[(target[start...].firstIndex(of: 0x2F) ?? target.endIndex)...]
         }
         return nil
     }

@@ -68,7 +68,8 @@ extension ServerCore {
         guard words.count > 1 else { return rawResponse(to: problem) }
         let id = makeRequestID()
         let method = HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self))
-        let plan = router.plan(method: method, path: RequestTarget(Array(words[1])).path, headers: Headers())
+        let target = words[1].withUnsafeBufferPointer { RequestTarget($0) }
+        let plan = router.plan(method: method, path: target.path, headers: Headers())
         let response = router.answer(to: problem, plan: plan, requestID: id)
         return RawResponse.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }
