@@ -6,8 +6,8 @@ extension Router {
     public func respond(to request: Request) async -> Response {
         let router = RequestRouter(self)
         let plan = router.plan(method: request.method, path: request.path, headers: request.headers)
-        let answer = await router.answer(request, plan)
-        var response = router.finish(answer, in: router.context(of: request.head, plan: plan))
+        var response = await router.answer(request, plan)
+        router.finish(&response, in: router.context(of: request.head, plan: plan))
         response.headers.append(("X-Request-Id", request.id))
         response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response

@@ -25,7 +25,8 @@ final class Exchange: @unchecked Sendable {
     private var task: Task<Void, Never>?
     /// The deferred response that the client waits for on a suspended connection; `nil` in any other case.
     private var deferred: DeferredResponse?
-    /// The response; `nil` until it is known. The rest of the request's body is discarded after that.
+    /// The response from the time when it is known until it is sent. The rest of the request's body is discarded
+    /// meanwhile.
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
@@ -119,11 +120,12 @@ extension Exchange {
         // handler.
         if decision == nil { core.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
         guard !isAbandoned else { return .NO }
-        guard let decision else {
+        // Taken out of the exchange, so that header fields are added in place.
+        guard var response = decision.take() else {
             suspend()
             return .YES
         }
-        return reply(decision)
+        return reply(&response)
     }
 
     /// Handles the end of the request: the library has sent the response, or the connection has failed. The library may
@@ -322,26 +324,29 @@ extension Exchange {
     private func refuse(_ problem: Problem) -> MHD_Result { refuse(response(to: problem)) }
 
     private func refuse(_ response: Response) -> MHD_Result {
+        var response = response
         decision = response
         if core.isSecure {
             // On an encrypted connection, the library must send the response. Closing a socket with unread input resets
             // the connection, and the client would lose the response. Therefore a body of acceptable length is first
             // read to its end.
             guard fields.framingProblem != nil || !fields.hasBody else { return .YES }
-            return core.queue(finish(response), isHead: head?.method == .head, on: self, closing: true)
+            finish(&response)
+            return core.queue(response, isHead: head?.method == .head, on: self, closing: true)
         }
-        return core.adopt(self, saying: finish(response))
+        finish(&response)
+        return core.adopt(self, saying: response)
     }
 
-    private func reply(_ response: Response) -> MHD_Result {
+    private func reply(_ response: inout Response) -> MHD_Result {
         guard let head else { return .NO }
-        if case .stream(let opening) = response.body, head.method != .head {
-            return core.openStream(opening, for: self, headers: finish(response).headers)
-        }
         if case .deferred(let opening) = response.body { return open(opening, head) }
-        let complete = finish(response)
+        finish(&response)
+        if case .stream(let opening) = response.body, head.method != .head {
+            return core.openStream(opening, for: self, headers: response.headers)
+        }
         core.move(peer, to: .reply)
-        return core.queue(complete, isHead: head.method == .head, on: self, closing: false)
+        return core.queue(response, isHead: head.method == .head, on: self, closing: false)
     }
 
     /// Starts a deferred response. The client waits on a duplicate of its socket. If that is not possible, the client
@@ -352,8 +357,7 @@ extension Exchange {
             core.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
             core: core)
         opening.open(reply)
-        decision = reply.answer
-        if let answer = reply.answer { return self.reply(answer) }
+        if var answer = reply.answer { return self.reply(&answer) }
         if canLeave(head), core.suspend(reply, of: self, isLast: head.wantsClose) { return .NO }
         deferred = reply
         guard !peer.hasEnded else { return .NO }
@@ -371,9 +375,9 @@ extension Exchange {
     }
 
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
-    func finish(_ response: Response) -> Response {
-        guard let head, let plan else { return response }
-        return core.router.finish(response, to: head, plan: plan)
+    func finish(_ response: inout Response) {
+        guard let head, let plan else { return }
+        core.router.finish(&response, in: core.router.context(of: head, plan: plan))
     }
 }
 

@@ -40,8 +40,8 @@ extension ServerCore {
     }
 
     private func sendAnswer(on socket: DeferredSocket) {
-        guard let answer = socket.reply.answer else { return }
-        let response = router.finish(answer, in: socket.reply.context)
+        guard var response = socket.reply.answer else { return }
+        router.finish(&response, in: socket.reply.context)
         let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)

@@ -23,8 +23,9 @@ extension ServerCore {
             refusal = error
         }
         move(exchange.peer, to: .reply)
-        return queue(
-            exchange.finish(exchange.response(to: refusal)), isHead: false, on: exchange, closing: false)
+        var response = exchange.response(to: refusal)
+        exchange.finish(&response)
+        return queue(response, isHead: false, on: exchange, closing: false)
     }
 
     private func adoptStream(

@@ -51,11 +51,12 @@ public struct CORSPolicy: Sendable {
             guard request.contains("Origin") else { return [] }
             return [("Access-Control-Allow-Origin", "*"), exposed]
         case .listed, .loopback:
-            let vary = ("Vary", "Origin")
-            guard let origin = request["Origin"], allows(origin) else { return [vary] }
-            return [("Access-Control-Allow-Origin", origin), exposed, vary]
+            guard let origin = request["Origin"], allows(origin) else { return Self.vary }
+            return [("Access-Control-Allow-Origin", origin), exposed] + Self.vary
         }
     }
+
+    private static let vary: [(name: String, value: String)] = [("Vary", "Origin")]
 
     /// Returns true when pages of this origin may call the server.
     func allows(_ origin: String) -> Bool {

@@ -112,22 +112,14 @@ extension RequestRouter {
             corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
     }
 
-    /// Finishes a response of a request whose header is still available.
-    func finish(_ response: Response, to head: Request.Head, plan: RoutePlan) -> Response {
-        finish(response, in: context(of: head, plan: plan))
-    }
-
     /// Adds the CORS fields and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
     /// other fields that every response has are added when the response is formatted.
-    func finish(_ response: Response, in context: Context) -> Response {
+    func finish(_ response: inout Response, in context: Context) {
         observe(response, in: context)
-        guard !context.corsHeaders.isEmpty || table.transportSecuritySeconds > 0 else { return response }
-        var response = response
-        response.headers += context.corsHeaders
+        if !context.corsHeaders.isEmpty { response.headers += context.corsHeaders }
         if table.transportSecuritySeconds > 0 {
             response.headers.append(("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)"))
         }
-        return response
     }
 
     /// Returns the response for a problem, in the error format of the route.
