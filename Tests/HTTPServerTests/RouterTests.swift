@@ -115,7 +115,8 @@ import Testing
         }
         for host in [
             "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "dev.example", "", "10.0.0.1",
-            "127.evil.example", "127.0.0.256", "127.0.0", "localhost:80.evil.example", "[::1].evil.example",
+            "127.evil.example", "127.0.0.256", "127.0.0", "0127.0.0.1", "localhost:80.evil.example",
+            "[::1].evil.example",
         ] {
             for method in [HTTPMethod.get, .options, .post] {
                 let request = Request(method, "/nowhere", headers: Headers([("Host", host)]))

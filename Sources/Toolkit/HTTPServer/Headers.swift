@@ -109,10 +109,8 @@ public struct Headers: Sendable {
     private static func isEqual(
         _ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ name: UnsafeBufferPointer<UInt8>
     ) -> Bool {
-        for index in name.indices where text[start + index] != name[index] {
-            guard ASCII.lowercased(text[start + index]) == ASCII.lowercased(name[index]) else { return false }
-        }
-        return true
+        memcmp(text.baseAddress! + start, name.baseAddress!, name.count) == 0
+            || name.indices.allSatisfy { ASCII.lowercased(text[start + $0]) == ASCII.lowercased(name[$0]) }
     }
 
     private func value(of field: Field) -> String { String(decoding: text[range(of: field)], as: UTF8.self) }

@@ -5,13 +5,15 @@ import Locking
 /// A request is cheap to copy, because all copies share one immutable object with the received data. The strings of
 /// header fields are created when they are read.
 public struct Request: Sendable {
-    /// The content of the request line and the header fields, shared by all copies of a request.
+    /// The content of the request line and the header fields, shared by all copies of a request. Visible to other modules
+    /// only so that the compiler can inline ``headers``, which otherwise copies the header fields.
+    @usableFromInline
     final class Head: Sendable {
         let id: String
         let method: HTTPMethod
         let path: String
         let queryText: String
-        let headers: Headers
+        @usableFromInline let headers: Headers
         let remoteAddress: RemoteAddress
         let isSecure: Bool
         let receivedAt: ContinuousClock.Instant
@@ -31,7 +33,7 @@ public struct Request: Sendable {
         }
     }
 
-    let head: Head
+    @usableFromInline let head: Head
 
     /// The values of the route's `{name}` segments. Each segment is percent-decoded separately, so an encoded slash
     /// does not separate segments.
@@ -117,7 +119,7 @@ public struct Request: Sendable {
     }
 
     /// The header fields.
-    public var headers: Headers { head.headers }
+    @inlinable public var headers: Headers { head.headers }
 
     /// The address at the other end of the connection. Behind a proxy this is the proxy's address.
     public var remoteAddress: RemoteAddress { head.remoteAddress }

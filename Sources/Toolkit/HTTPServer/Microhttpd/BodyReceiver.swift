@@ -13,8 +13,8 @@ final class BodyReceiver {
     private var inflate: Inflate?
     private let trustsCoding: Bool
     private let pump: BodyPump?
-    private unowned let core: ServerCore
-    private(set) var collected: [UInt8] = []
+    private let core: ServerCore
+    private(set) var collected: [UInt8]
     private var length = 0
     private(set) var wireLength = 0
     private let expected: UInt64?
@@ -37,10 +37,12 @@ final class BodyReceiver {
         self.pump = pump
         self.expected = expected
         self.core = core
+        var memory: [UInt8] = []
         if pump == nil, inflate == nil, let expected {
             // The `Content-Length` may be false, so at most 64 KiB are reserved before any bytes arrive.
-            collected.reserveCapacity(min(Int(clamping: expected), 64 * 1024))
+            memory.reserveCapacity(min(Int(clamping: expected), 64 * 1024))
         }
+        collected = memory
     }
 
     deinit {

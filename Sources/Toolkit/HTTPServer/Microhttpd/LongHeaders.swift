@@ -33,14 +33,14 @@ enum LongHeaders {
     /// Returns the weight of the header that `bytes` begin with, and whether `bytes` contain the end of the header.
     /// Reads no more than the first ``fixedWeightLimit`` + 1 bytes, so that a long body costs little time.
     static func weigh(_ bytes: UnsafeRawBufferPointer) -> (weight: Int, isComplete: Bool) {
-        let bytes = UnsafeRawBufferPointer(rebasing: bytes.prefix(fixedWeightLimit + 1))
+        let bytes = UnsafeRawBufferPointer(start: bytes.baseAddress, count: min(bytes.count, fixedWeightLimit + 1))
         var lines = 0
         var lineStart = 0
         while let lineEnd = bytes.firstIndex(of: 0x0A, from: lineStart) {
             lines += 1
             // A line that is empty ends the header (RFC 9112, 2.1). Empty lines may precede the request line.
             if lineEnd - lineStart == 1, bytes[lineStart] == 0x0D, lineStart > 2 {
-                let header = UnsafeRawBufferPointer(rebasing: bytes.prefix(lineEnd + 1))
+                let header = UnsafeRawBufferPointer(start: bytes.baseAddress, count: lineEnd + 1)
                 return (header.count + 64 * (lines + separators(header)), true)
             }
             lineStart = lineEnd + 1

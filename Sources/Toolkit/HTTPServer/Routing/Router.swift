@@ -186,11 +186,12 @@ public enum HostPolicy: Sendable, Equatable {
 
     /// Returns true for four decimal numbers of at most 255, the first of them `127`.
     private static func isIPv4Loopback(_ host: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard host.starts(with: "127.".utf8) else { return false }
         var (dots, digits, number) = (0, 0, 0)
         for byte in host {
             switch byte {
-            case UInt8(ascii: ".") where digits > 0: (dots, digits, number) = (dots + 1, 0, 0)
+            // Leading zeros would make the first number octal.
+            case UInt8(ascii: ".") where dots == 0 ? number == 127 && digits == 3 : digits > 0:
+                (dots, digits, number) = (dots + 1, 0, 0)
             case 0x30...0x39: (digits, number) = (digits + 1, number * 10 + Int(byte - 0x30))
             default: return false
             }
