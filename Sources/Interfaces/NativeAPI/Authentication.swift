@@ -113,7 +113,7 @@ extension NativeAPI {
 
     private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
-        guard [.get, .head].contains(request.method) else {
+        guard request.method == .get || request.method == .head else {
             // A body above 2 KiB may contain a long filter, and compiling the filter takes too long for the loop.
             return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
         }
@@ -216,12 +216,14 @@ extension NativeAPI {
             .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
     }
 
+    private static let bearerScheme = Array("bearer".utf8)
+
     /// The text after `Bearer`; nil without the header field.
     private static func bearer(_ headers: Headers) throws(ChatError) -> Secret? {
         let key = headers.withValue(of: "Authorization") { field -> [UInt8] in
             let scheme = field.prefix { $0 != UInt8(ascii: " ") }
             // All letters of the scheme are ASCII, and setting this bit gives their lower case.
-            guard scheme.elementsEqual("bearer".utf8, by: { $0 | 0x20 == $1 }) else { return [] }
+            guard scheme.elementsEqual(bearerScheme, by: { $0 | 0x20 == $1 }) else { return [] }
             return Array(field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
         }
         guard let key else { return nil }

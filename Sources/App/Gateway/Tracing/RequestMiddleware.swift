@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import HTTPServer
+import Locking
 import Logging
 
 /// The middleware of all requests of all APIs: adds the request to a trace and logs it at the level `debug`.
@@ -15,7 +16,8 @@ struct RequestMiddleware: Sendable {
         let incoming = request.headers["traceparent"].flatMap {
             TraceContext(traceparent: $0, state: request.headers["tracestate"])
         }
-        let isLogged = logger.logLevel <= .debug
+        // Cheaper than `logger.logLevel`, which copies the log handler.
+        let isLogged = LineLogHandler.threshold.withLock { $0 } <= .debug
         guard isLogged || incoming != nil || tracer != nil else { return try handler.start(request) }
         var annotated = request
         if isLogged { annotated.annotations = RequestAnnotations() }

@@ -39,10 +39,13 @@ struct EmitRequest {
     /// this path, a slash, and the event's id or, for a message, its timetoken.
     var listPath: String?
 
-    /// The `Location` field of an event that can be read again; empty for other events.
-    func location(of event: Event) -> [(name: String, value: String)] {
-        guard let listPath, shape != .list, event.retention == .kept else { return [] }
-        return [("Location", listPath + "/" + (route == .messages ? event.timetoken.description : event.id))]
+    /// The header fields of the response: the mark of a repeated request, and the `Location` of an event that can be
+    /// read again.
+    func headers(of outcome: AppendOutcome) -> [(name: String, value: String)] {
+        let event = outcome.events[0].event
+        guard let listPath, shape != .list, event.retention == .kept else { return outcome.replayHeaders }
+        let path = listPath + "/" + (route == .messages ? event.timetoken.description : event.id)
+        return outcome.replayHeaders + [("Location", path)]
     }
 }
 
@@ -192,9 +195,7 @@ extension NativeAPI {
             writer.endArray()
             writer.endObject()
         }
-        return .json(
-            writer.bytes, status: emitRequest.status,
-            headers: outcome.replayHeaders + emitRequest.location(of: outcome.events[0].event))
+        return .json(writer.bytes, status: emitRequest.status, headers: emitRequest.headers(of: outcome))
     }
 
     /// The response for a sent message, in the form that `GET` returns. No read of the store is needed, because the
@@ -215,8 +216,7 @@ extension NativeAPI {
         let body = JSONText(capacity: event.weight + 512) { message.print(to: &$0) }
         return .json(
             body.bytes, status: emitRequest.status,
-            headers: outcome.replayHeaders + emitRequest.location(of: event)
-                + [(name: "ETag", value: EntityTag.quoted(message.etag))])
+            headers: emitRequest.headers(of: outcome) + [(name: "ETag", value: EntityTag.quoted(message.etag))])
     }
 
     private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
