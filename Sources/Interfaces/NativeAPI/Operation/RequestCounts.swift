@@ -7,6 +7,7 @@ import Synchronization
 final class RequestCounts: Sendable {
     /// The upper bounds of the buckets of the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+    private static let boundsAsDurations = bounds.map { Duration.seconds($0) }
 
     struct Key {
         var method: String
@@ -19,7 +20,7 @@ final class RequestCounts: Sendable {
         /// The number of responses in each bucket of the duration histogram: one bucket for each of ``bounds``, and one
         /// for longer durations. The counts are not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
-        var seconds = 0.0
+        var duration: Duration = .zero
         var bytes: UInt64 = 0
     }
 
@@ -37,21 +38,18 @@ final class RequestCounts: Sendable {
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = Self.methods.firstIndex(of: outcome.method.rawValue) ?? Self.methods.count - 1
-        let seconds = outcome.duration / .seconds(1)
-        let bucket = Self.bounds.firstIndex { seconds <= $0 } ?? Self.bounds.count
+        let bucket = Self.boundsAsDurations.firstIndex { outcome.duration <= $0 } ?? Self.bounds.count
         series.withLock { series in
             let route = outcome.pattern?.description ?? "none"
             Self.count(
-                outcome, seconds, bucket,
+                outcome, bucket,
                 in: &series[route, default: Array(repeating: nil, count: Self.methods.count)][method])
         }
     }
 
-    private static func count(
-        _ outcome: Router.Outcome, _ seconds: Double, _ bucket: Int, in series: inout Series?
-    ) {
+    private static func count(_ outcome: Router.Outcome, _ bucket: Int, in series: inout Series?) {
         if series == nil { series = Series() }
-        series?.count(outcome, seconds, bucket)
+        series?.count(outcome, bucket)
     }
 
     /// The counts of all routes and methods, in the order of the routes.
@@ -67,10 +65,10 @@ final class RequestCounts: Sendable {
 }
 
 extension RequestCounts.Series {
-    fileprivate mutating func count(_ outcome: Router.Outcome, _ seconds: Double, _ bucket: Int) {
+    fileprivate mutating func count(_ outcome: Router.Outcome, _ bucket: Int) {
         statuses[min(max(outcome.status / 100, 1), 5) - 1] += 1
         buckets[bucket] += 1
-        self.seconds += seconds
+        duration += outcome.duration
         bytes += UInt64(outcome.bodyBytes)
     }
 }

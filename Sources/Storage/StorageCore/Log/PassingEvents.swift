@@ -29,17 +29,21 @@ package final class PassingEvents: Sendable {
     }
 
     private let rings = Lock<[AppID: Ring]>([:])
-    private let age: Duration
+    /// The maximum age of the events, in ticks of timetokens.
+    private let age: UInt64
     private let capacity: Int
 
     package init(limits: Limits) {
-        age = limits.passingAge
+        age = UInt64(limits.passingAge.timetokenTicks)
         capacity = limits.passingBytes
     }
 
+    /// The timetoken before which events are expired.
+    private func edge(at now: Timetoken) -> Timetoken { Timetoken(now.rawValue - min(now.rawValue, age)) }
+
     /// Stores the ephemeral events among `events`. All events must be newer than the events stored before.
     package func add(_ events: [Event], now: Timetoken) {
-        let edge = now.adding(.zero - age)
+        let edge = edge(at: now)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
                 rings[event.channel.app, default: Ring()].add(event, capacity: capacity, olderThan: edge)
@@ -49,7 +53,7 @@ package final class PassingEvents: Sendable {
 
     /// Removes expired events in all apps, including apps that receive no new events.
     package func sweep(now: Timetoken) {
-        let edge = now.adding(.zero - age)
+        let edge = edge(at: now)
         rings.withLock { rings in
             rings = rings.compactMapValues { ring in
                 var ring = ring
