@@ -183,7 +183,7 @@ extension Hub {
                 end = index
                 break
             }
-            record(events[index])
+            activity.record(events[index])
             // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
             // Ends the iteration if the audience has changed, or if the deadline has passed and events remain.
@@ -191,6 +191,7 @@ extension Hub {
             end = index + 1
             break
         }
+        recordPositions(of: events[..<end].drop { $0.timetoken <= seen })
         let isAll = end == commit.events.endIndex
         if isAll {
             position = max(seen, commit.watermark)
@@ -207,9 +208,13 @@ extension Hub {
         return end
     }
 
-    private func record(_ event: Event) {
-        positions[event.channel.app] = event.timetoken
-        activity.record(event)
+    /// Updates the positions of the apps of distributed events. Most commits contain only events of one app, so only the
+    /// last event of a run of the same app is recorded.
+    private func recordPositions(of events: ArraySlice<Event>) {
+        for (event, next) in zip(events, events.dropFirst()) where event.channel.app != next.channel.app {
+            positions[event.channel.app] = event.timetoken
+        }
+        if let last = events.last { positions[last.channel.app] = last.timetoken }
     }
 
     /// Returns the given users who have a stream, poll or listener that selects the type `channel.activity` by name.

@@ -2,11 +2,17 @@ import ChatModel
 import SQLite
 import StorageCore
 
-/// The event log (`EventLog`) of a store.
-struct SQLiteLog: EventLog {
+/// The event log (`EventLog`) of a store. A class, so that passing it as `any EventLog` copies one reference.
+final class SQLiteLog: EventLog {
     let engineState: EngineState
     let readers: Readers
     let writerHandle: WriterHandle
+
+    init(engineState: EngineState, readers: Readers, writerHandle: WriterHandle) {
+        self.engineState = engineState
+        self.readers = readers
+        self.writerHandle = writerHandle
+    }
 
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
