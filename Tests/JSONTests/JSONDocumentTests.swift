@@ -193,6 +193,25 @@ import Testing
         #expect(try JSONDocument(text).root["s"]?.string == "a\"\\\u{8}\u{c}\n\r\t\u{1f}é\0")
     }
 
+    @Test("prints the decimal digits of every number")
+    func digits() {
+        for number in [0, 7, 10, 99, 100, 101, 12_345, 1 << 63, .max] as [UInt64] {
+            let text = JSONText { $0.member("n", prefix: "x", digits: number) }
+            #expect(text.description == "\"n\":\"x\(number)\"")
+        }
+    }
+
+    @Test("escapes a character at any position of a string of any length")
+    func escapes() {
+        for length in 0..<20 {
+            let plain = String(repeating: "a", count: length)
+            for position in 0...length {
+                let (start, end) = (plain.prefix(position), plain.dropFirst(position))
+                #expect(JSONText(string: "\(start)\n\(end)").description == "\"\(start)\\n\(end)\"")
+            }
+        }
+    }
+
     @Test("prints bytes as UTF-8, and replaces invalid ones")
     func bytes() {
         let text = JSONText { writer in
