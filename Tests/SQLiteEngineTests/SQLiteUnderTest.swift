@@ -135,3 +135,25 @@ actor SQLiteUnderTest: EngineUnderTest {
         await #expect(throws: ChatError.self) { _ = try await engine.log.append([late], claim: nil) }
     }
 }
+
+/// Expired data is removed in rounds.
+@Suite("Housekeeping") struct HousekeepingTests {
+    @Test("ends although the clock runs, and removes other data beside outlived events", arguments: Place.allCases)
+    func ends(_ place: Place) async throws {
+        let folder = try TemporaryFolder()
+        let path = place == .disk ? folder.database : ":memory:"
+        // Each reading of the clock advances it by 1 ms.
+        let clock = ManualClock(.ticksPerReading(10_000))
+        let engine = try await SQLiteEngine(SQLiteEngineSettings(path: path, clock: clock))
+        let app = AppID("app")
+        let room = ChannelID("room", in: app)
+        var expired = EventDraft(channel: room, type: "t", data: .null)
+        expired.expires = clock.now
+        _ = try await engine.log.append([expired, EventDraft(channel: room, type: "t", data: .null)], claim: nil)
+        try await engine.log.setRetention(.seconds(3600), of: app)
+        try await engine.removeOutlived()
+        let statistics = try await engine.statistics()
+        #expect(statistics.oldestEvent == statistics.newestEvent && statistics.oldestEvent != nil)
+        await engine.close()
+    }
+}

@@ -17,6 +17,9 @@ final class Housekeeper {
 
     private let interval: UInt64
     private let statements: HousekeepingStatements
+    /// The time of the current round. It does not move with the clock, so that a round ends: otherwise each batch would
+    /// find events that have outlived their retention since the batch before.
+    private var roundTime: Timetoken = .zero
     /// The kinds of removal that the current round has not completed yet.
     private var left = RemovalKind.allCases[...]
     /// The callers that wait until a complete round has ended.
@@ -32,13 +35,15 @@ final class Housekeeper {
     func runSoon(_ completion: Completion<Void>) {
         waiting.append(completion)
         left = RemovalKind.allCases[...]
+        roundTime = .zero
         nextTurn = 0
     }
 
     /// Removes one batch of one kind of data, and sets the time of the next batch.
     func turn(on writer: Writer) {
         guard let removalKind = left.first else { return rest(.success(())) }
-        if left.count == RemovalKind.allCases.count {
+        if left.count == RemovalKind.allCases.count, roundTime == .zero {
+            roundTime = writer.engineState.now
             writer.engineState.passing.sweep(now: writer.engineState.now)
             writer.engineState.tailIndex.sweep()
         }
@@ -59,7 +64,7 @@ final class Housekeeper {
     /// - Returns: true when there may be more data of this kind to remove.
     private func remove(_ removalKind: RemovalKind, _ writer: Writer) throws(SQLiteFailure) -> Bool {
         switch removalKind {
-        case .outlived: try statements.removeOutlived(writer)
+        case .outlived: try statements.removeOutlived(writer, at: roundTime)
         case .expired: try statements.removeExpired(writer)
         case .repeats: try statements.forget(writer)
         case .held: try statements.markHeldDead(writer)
@@ -69,6 +74,7 @@ final class Housekeeper {
 
     private func rest(_ result: Result<Void, ChatError>) {
         left = RemovalKind.allCases[...]
+        roundTime = .zero
         nextTurn = MonotonicTime.now.nanoseconds + interval
         for completion in waiting { completion.answer(result) }
         waiting = []
@@ -167,9 +173,11 @@ struct HousekeepingStatements {
 
     /// Removes the events that are older than their app's retention. Continues after the events that the last round has
     /// examined, so that no event is examined twice.
-    func removeOutlived(_ writer: Writer) throws(SQLiteFailure) -> Bool {
+    ///
+    /// - Parameter now: the time of the round.
+    func removeOutlived(_ writer: Writer, at now: Timetoken) throws(SQLiteFailure) -> Bool {
         for app in writer.engineState.retention.limited {
-            let cutoff = writer.engineState.retention.cutoff(of: app, now: writer.now)
+            let cutoff = writer.engineState.retention.cutoff(of: app, now: now)
             let entry = writer.engineState.retention.entry(of: app)
             guard cutoff > entry.swept, let id = try writer.names.id(of: app) else { continue }
             let from = Int64(entry.swept.rawValue)
