@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SQLiteEngine
+@testable import StorageCore
 
 @Suite("The delivery scheduler") struct DeliverySchedulerTests {
     @Test("frees the slot of an attempt whose result was given up and recorded after all")

@@ -60,7 +60,8 @@ public final class SQLiteEngine: Engine {
         let deadlineThread = DeadlineThread()
         let writerHandle = WriterHandle(writeQueue: writeQueue, deadlineThread: deadlineThread, uptime: settings.uptime)
         let scheduler = DeliveryScheduler(
-            lanes: parts.lanes, life: parts.life, clock: settings.clock, writerHandle: writerHandle)
+            lanes: parts.lanes, life: parts.life, clock: settings.clock,
+            storage: SQLiteQueueStorage(readers: parts.readers, writerHandle: writerHandle))
         self.writerHandle = writerHandle
         self.scheduler = scheduler
         engineState.scheduler.withLock { $0 = scheduler }

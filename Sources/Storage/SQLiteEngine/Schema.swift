@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import SQLite
+import StorageCore
 
 /// The tables of the database file, and the migrations that update an older file.
 enum Schema {
@@ -99,7 +100,7 @@ enum Schema {
             UNIQUE(app, name));
         -- state: 0 waiting, 1 delivered, 2 dead. The primary key allows one row for each event and subscriber. chain: the
         -- waiting deliveries that go out one after the other; NULL without an order and after the end. One delivery of each
-        -- chain is due; the others have the due time Writer.inLine, and so lie at the right end of the index by due time.
+        -- chain is due; the others have the due time Chain.inLine, and so lie at the right end of the index by due time.
         CREATE TABLE delivery(
             tt INTEGER NOT NULL, ep INTEGER NOT NULL, id TEXT NOT NULL, type INTEGER NOT NULL, channel TEXT NOT NULL,
             state INTEGER NOT NULL, due INTEGER NOT NULL, tries INTEGER NOT NULL DEFAULT 0,
@@ -109,7 +110,7 @@ enum Schema {
         CREATE INDEX delivery_due ON delivery(ep, due) WHERE state = 0;
         CREATE INDEX delivery_chain ON delivery(ep, chain) WHERE chain IS NOT NULL;
         -- The due delivery of each chain. It may stand anywhere in its chain once older deliveries have come back.
-        CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Writer.inLine);
+        CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Chain.inLine);
         -- With the primary key behind it (ep, state, tt): every listing begins where its page begins.
         CREATE INDEX delivery_state ON delivery(ep, state);
         -- The attempts of each delivery, in the order of first attempts. A table of its own is written at its right edge,

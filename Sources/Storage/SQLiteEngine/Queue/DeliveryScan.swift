@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// Reads the deliveries of one subscriber in one state, ordered by event, from the index `delivery_state`. The cost of
 /// a page depends only on the number of its rows.

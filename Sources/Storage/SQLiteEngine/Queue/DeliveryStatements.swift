@@ -1,4 +1,5 @@
 import SQLite
+import StorageCore
 
 /// The writer's compiled statements about deliveries.
 struct DeliveryStatements {
@@ -76,16 +77,16 @@ struct DeliveryStatements {
         findUnchained = try prepare(
             """
             SELECT tt, channel FROM delivery INDEXED BY delivery_due
-            WHERE state=0 AND ep=?1 AND due < \(Writer.inLine) LIMIT \(Writer.turnRows)
+            WHERE state=0 AND ep=?1 AND due < \(Chain.inLine) LIMIT \(Writer.turnRows)
             """)
-        putInLine = try prepare("UPDATE delivery SET chain=?3, due=\(Writer.inLine) WHERE tt=?1 AND ep=?2")
+        putInLine = try prepare("UPDATE delivery SET chain=?3, due=\(Chain.inLine) WHERE tt=?1 AND ep=?2")
         nextChain = try prepare(
             "SELECT chain FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain > ? ORDER BY chain LIMIT 1")
         head = try prepare(
             "SELECT tt, due FROM delivery INDEXED BY delivery_chain WHERE ep=? AND chain=? ORDER BY tt LIMIT 1")
         leader = try prepare(
             """
-            SELECT tt FROM delivery INDEXED BY delivery_leader WHERE ep=? AND chain=? AND due < \(Writer.inLine) LIMIT 1
+            SELECT tt FROM delivery INDEXED BY delivery_leader WHERE ep=? AND chain=? AND due < \(Chain.inLine) LIMIT 1
             """)
         lead = try prepare("UPDATE delivery SET due=?3 WHERE tt=?1 AND ep=?2")
         abandon = try prepare("UPDATE delivery SET state=2, reason=?3, touched=?4, chain=NULL WHERE tt=?1 AND ep=?2")
@@ -94,12 +95,12 @@ struct DeliveryStatements {
         findAged = try prepare(
             """
             SELECT tt FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=0 AND tt < ?2 AND touched < ?2
-            AND (due < ?2 OR due = \(Writer.inLine)) ORDER BY tt LIMIT \(Writer.turnRows)
+            AND (due < ?2 OR due = \(Chain.inLine)) ORDER BY tt LIMIT \(Writer.turnRows)
             """)
         purge = try prepare("DELETE FROM delivery WHERE tt=?1 AND ep=?2 AND state=2")
         findDue = try prepare(
             """
-            SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Writer.inLine)
+            SELECT tt, due FROM delivery INDEXED BY delivery_due WHERE state=0 AND ep=? AND due < \(Chain.inLine)
             ORDER BY due, tt LIMIT ?
             """)
         // If the event was deleted during the attempt, its body was deleted too. The delivery of an ephemeral event

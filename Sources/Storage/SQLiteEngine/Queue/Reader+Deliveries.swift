@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 /// One delivery with its attempts.
 struct FullDelivery: Sendable {
@@ -30,7 +31,7 @@ extension Reader {
             id: find.text(0), subscriber: grant.subscriber, event: Timetoken(grant.key.event),
             type: try names.type(find.integer(4)), channel: find.text(5),
             status: tries == 0 || isManual ? .pending : .failed, attempts: tries,
-            due: find.integer(3) != Writer.inLine ? Timetoken(UInt64(find.integer(3))) : nil)
+            due: find.integer(3) != Chain.inLine ? Timetoken(UInt64(find.integer(3))) : nil)
         return Lease(
             delivery: delivery, fence: grant.fence, body: find.isNull(6) ? nil : find.bytes(6), isManual: isManual,
             attempt: grant.attempt)
@@ -81,7 +82,7 @@ extension Statement {
         return Delivery(
             id: text(1), subscriber: SubscriberID(text(3), in: AppID(text(2))), event: Timetoken(UInt64(integer(0))),
             type: try names.type(integer(9)), channel: text(10), status: status, attempts: Int(integer(6)),
-            due: (status == .pending || status == .failed) && integer(8) != Writer.inLine
+            due: (status == .pending || status == .failed) && integer(8) != Chain.inLine
                 ? Timetoken(UInt64(integer(8))) : nil,
             reason: optionalText(11).flatMap { DeadReason(rawValue: $0) }, created: Timetoken(UInt64(integer(12))))
     }

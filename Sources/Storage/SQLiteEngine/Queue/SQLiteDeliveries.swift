@@ -22,8 +22,7 @@ struct SQLiteDeliveries: DeliveryQueue {
     func cursor(_ name: CursorName) async throws(ChatError) -> Timetoken { engineState.retention.cursor(name) }
 
     func lease(_ limit: Int, capacity: Int, wait: Duration) async throws(ChatError) -> [Lease] {
-        try await leases(
-            of: scheduler.lease(DeliveryScheduler.LeaseRequest(limit: limit, capacity: capacity), within: wait))
+        try await scheduler.leases(DeliveryScheduler.LeaseRequest(limit: limit, capacity: capacity), within: wait)
     }
 
     func lease(
@@ -33,77 +32,24 @@ struct SQLiteDeliveries: DeliveryQueue {
             throw ChatError.unknownSubscriber(subscriber)
         }
         let request = DeliveryScheduler.LeaseRequest(limit: limit, lane: number, duration: duration.nanoseconds)
-        return try await leases(of: scheduler.lease(request, within: wait))
-    }
-
-    private func leases(of grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [Lease] {
-        guard grants.contains(where: { $0.planned == nil || $0.freeCapacity > 0 }) else {
-            return grants.compactMap(\.leaseOfPlanned)
-        }
-        var all = grants
-        let stored: [DeliveryKey: Lease]
-        do throws(ChatError) {
-            if grants.contains(where: { $0.freeCapacity > 0 }) { all = try await withFollowers(grants) }
-            let wanted = all
-            stored = try await readers.run { (reader) throws(SQLiteFailure) in try reader.leases(wanted) }
-        } catch {
-            for grant in all { scheduler.release(grant, isGone: false) }
-            throw error
-        }
-        var leases: [Lease] = []
-        for grant in all {
-            if let lease = grant.leaseOfPlanned ?? stored[grant.key] {
-                leases.append(lease)
-            } else {
-                scheduler.release(grant, isGone: true)
-            }
-        }
-        return leases
-    }
-
-    /// Adds the deliveries that follow the leased deliveries in the required order and may be part of the same
-    /// attempts. Each is placed after the delivery that it follows.
-    private func withFollowers(_ grants: [DeliveryScheduler.Grant]) async throws(ChatError) -> [DeliveryScheduler.Grant]
-    {
-        let followers = try await readers.run { (reader) throws(SQLiteFailure) in try reader.followers(of: grants) }
-        return grants.flatMap { grant in [grant] + (followers[grant.key].map { scheduler.join(grant, $0) } ?? []) }
+        return try await scheduler.leases(request, within: wait)
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
-        let keys = scheduler.claimRecording(of: attempts)
-        guard keys.contains(where: { $0 != nil }) else { return keys.map { _ in false } }
-        do throws(ChatError) {
-            let result = await withUnsafeContinuation { continuation in
-                scheduler.enqueueRecording(
-                    FinishedAttempts(attempts: attempts, keys: keys, completion: Completion(continuation)))
-            }
-            return try result.get()
-        } catch {
-            scheduler.cancelRecording(of: keys)
-            throw error
-        }
+        try await scheduler.finish(attempts)
     }
 
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] {
-        let keys = bodies.map { key(of: $0.lease) }
+        let keys = bodies.map { scheduler.key(of: $0.lease) }
         return try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try writer.keep(bodies, keys)) }
     }
 
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
-        leases.map { lease in
-            key(of: lease).map { scheduler.renew($0, fence: lease.fence, for: duration) } ?? false
-        }
+        scheduler.renew(leases, for: duration)
     }
 
     func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool] {
-        // A lease whose end is moved to the end of the pause expires then, and its delivery is due again.
-        guard pause == .zero else { return try await renew(leases, for: pause) }
-        return leases.map { lease in key(of: lease).map { scheduler.release($0, fence: lease.fence) } ?? false }
-    }
-
-    private func key(of lease: Lease) -> DeliveryKey? {
-        scheduler.number(of: lease.delivery.subscriber)
-            .map { DeliveryKey(event: lease.delivery.event.rawValue, subscriber: $0) }
+        scheduler.release(leases, after: pause)
     }
 
     func set(_ settings: LaneSettings, of subscriber: SubscriberID) async throws(ChatError) {
@@ -214,17 +160,5 @@ extension SQLiteDeliveries {
             count += try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try body(writer, part)) }
         }
         return count
-    }
-}
-
-extension DeliveryScheduler.Grant {
-    /// The lease of a delivery that the planner has just added; nil for any other delivery. The lease is made from the
-    /// planner's data in memory, without reading the database.
-    fileprivate var leaseOfPlanned: Lease? {
-        guard let planned else { return nil }
-        let delivery = Delivery(
-            id: planned.id, subscriber: subscriber, event: planned.event, type: planned.type, channel: planned.channel,
-            status: .pending, attempts: 0, due: Timetoken(item.due))
-        return Lease(delivery: delivery, fence: fence, body: planned.body, attempt: attempt)
     }
 }

@@ -1,5 +1,6 @@
 import ChatModel
 import SQLite
+import StorageCore
 
 extension Writer {
     /// Records the outcomes of attempts. Returns for each attempt whether it was recorded. An attempt is not recorded
@@ -69,13 +70,9 @@ extension Writer {
         var completed: [(key: DeliveryKey, ending: DeliveryScheduler.Ending)] = []
         var chains: Set<Chain> = []
         for lease in leases {
-            let lasted = Duration.nanoseconds(Int64(lease.lasted))
-            let attempt = DeliveryAttempt(
-                at: now.adding(.zero - lasted), status: nil, error: "ack_deadline",
-                durationMilliseconds: Int(lease.lasted / 1_000_000))
-            let outcome = DeliveryOutcome(.retry(at: now), attempt: attempt)
             let (ending, chain) = try finishOne(
-                lease.key, outcome, isFirst: false, channel: "", scheduler.snapshot(of: lease.key.subscriber))
+                lease.key, .expired(lease, now: now), isFirst: false, channel: "",
+                scheduler.snapshot(of: lease.key.subscriber))
             completed.append((lease.key, ending ?? .over))
             if let chain { chains.insert(chain) }
         }
@@ -120,16 +117,7 @@ extension Writer {
     private func finishOne(
         _ key: DeliveryKey, _ outcome: DeliveryOutcome, after history: History, _ lane: DeliveryScheduler.LaneSnapshot?
     ) throws(SQLiteFailure) -> (DeliveryScheduler.Ending?, Chain?) {
-        var outcome = outcome
-        if case .retry(let due) = outcome.verdict {
-            if lane?.state == .closed {
-                outcome.verdict = .dead(reason: .webhookDeleted)
-            } else if let most = lane?.settings.attempts, history.tries + 1 >= most {
-                outcome.verdict = .dead(reason: .attemptsExhausted)
-            } else {
-                outcome.verdict = .retry(at: min(due, now.adding(DeliveryOutcome.longestRetry)))
-            }
-        }
+        let outcome = outcome.recorded(after: history.tries, lane?.settings, now: now)
         let chain = lane.flatMap { Chain($0.settings.ordering, subscriber: key.subscriber, channel: history.channel) }
         var ending = DeliveryScheduler.Ending.over
         if let due = outcome.due?.rawValue {
@@ -153,7 +141,7 @@ extension Writer {
         switch ending {
         case .over: finish.bind(0, at: 4)
         case .due(let due): finish.bind(Int64(due), at: 4)
-        case .inLine: finish.bind(Self.inLine, at: 4)
+        case .inLine: finish.bind(Chain.inLine, at: 4)
         }
         finish.bind(Int64(now.rawValue), at: 5)
         finish.bind(outcome.reason?.rawValue, at: 6)
@@ -193,23 +181,5 @@ extension Writer {
         return History(
             log: AttemptLog(packed: find.bytes(0)), row: find.optionalInteger(1), tries: Int(find.integer(2)),
             channel: find.text(3))
-    }
-}
-
-extension DeliveryOutcome {
-    fileprivate var stored: StoredState {
-        switch verdict {
-        case .delivered: .delivered
-        case .retry: .waiting
-        case .dead: .dead
-        }
-    }
-
-    fileprivate var due: Timetoken? {
-        if case .retry(let due) = verdict { due } else { nil }
-    }
-
-    fileprivate var reason: DeadReason? {
-        if case .dead(let reason) = verdict { reason } else { nil }
     }
 }

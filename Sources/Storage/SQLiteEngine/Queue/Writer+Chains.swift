@@ -1,35 +1,8 @@
 import ChatModel
 import SQLite
-
-/// A chain: the waiting deliveries of a subscriber that must be delivered one after another, in the order of their
-/// events.
-struct Chain: Hashable, Sendable {
-    let subscriber: Int64
-    let number: Int64
-
-    /// Creates the chain of a subscriber's deliveries on a channel; nil when the deliveries are unordered. Channels
-    /// with the same hash share a chain, which preserves the order of each channel.
-    init?(_ ordering: DeliveryOrdering, subscriber: Int64, channel: String) {
-        self.subscriber = subscriber
-        switch ordering {
-        case .none: return nil
-        case .strict: number = 0
-        case .perChannel:
-            // FNV-1a is used because the number is stored in the database and must be the same in every process.
-            let hash = channel.utf8.reduce(14_695_981_039_346_656_037 as UInt64) { hash, byte in
-                (hash ^ UInt64(byte)) &* 1_099_511_628_211
-            }
-            number = Int64(hash >> 1)
-        }
-    }
-
-    init(subscriber: Int64, number: Int64) { (self.subscriber, self.number) = (subscriber, number) }
-}
+import StorageCore
 
 extension Writer {
-    /// The stored due time of a delivery that waits for earlier deliveries of its chain ("in line").
-    static let inLine = Int64.max
-
     /// Returns the first delivery of a chain; nil when the chain is empty.
     private func head(of chain: Chain) throws(SQLiteFailure) -> DueItem? {
         let find = statements.deliveries.head
@@ -59,10 +32,10 @@ extension Writer {
     /// Makes the first delivery of a chain due after the chain has changed. If another delivery of the chain is due,
     /// that delivery waits again. If another delivery is being attempted, the first delivery waits for it.
     func advance(_ chain: Chain, scheduler: DeliveryScheduler) throws(SQLiteFailure) {
-        guard let first = try head(of: chain), first.due == UInt64(Self.inLine) else { return }
+        guard let first = try head(of: chain), first.due == UInt64(Chain.inLine) else { return }
         if let leader = try leader(of: chain) {
             guard !scheduler.isLeased(leader) else { return }
-            try setDue(Self.inLine, of: leader)
+            try setDue(Chain.inLine, of: leader)
             effects.append { scheduler.forget([chain.subscriber: 0]) }
         }
         let key = DeliveryKey(event: first.event, subscriber: chain.subscriber)

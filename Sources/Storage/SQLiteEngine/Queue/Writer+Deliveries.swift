@@ -2,9 +2,6 @@ import ChatModel
 import SQLite
 import StorageCore
 
-/// The stored state of a delivery. The public status is derived from this state and from the state of the subscriber.
-enum StoredState: Int { case waiting = 0, delivered = 1, dead = 2 }
-
 extension Writer {
     // MARK: Planning
 
@@ -59,14 +56,7 @@ extension Writer {
     private func refusal(_ lane: DeliveryScheduler.LaneSnapshot?, added: Int) -> DeadReason? {
         guard let lane else { return nil }
         if lane.state == .closed { return .webhookDeleted }
-        return lane.unfinished + added < mostWaiting(lane) ? nil : .heldTooMany
-    }
-
-    /// Returns the maximum number of waiting deliveries of a subscriber. The limit of an open subscriber is ten times
-    /// the limit of a paused subscriber, so that no delivery is lost during an outage of the receiver. The limit also
-    /// applies to pulled subscriptions, whose consumer may never pull.
-    func mostWaiting(_ lane: DeliveryScheduler.LaneSnapshot) -> Int {
-        engineState.limits.deliveriesHeld * (lane.state == .open ? 10 : 1)
+        return lane.unfinished + added < lane.settings.mostWaiting(engineState.limits) ? nil : .heldTooMany
     }
 
     /// The position of a new delivery in the subscriber's queue.
@@ -101,7 +91,7 @@ extension Writer {
         insert.bind(try id(ofType: item.type), at: 4)
         insert.bind(item.channel, at: 5)
         insert.bind((reason == nil ? StoredState.waiting : .dead).rawValue, at: 6)
-        insert.bind(place.chain != nil && place.isInLine ? Self.inLine : Int64(now.rawValue), at: 7)
+        insert.bind(place.chain != nil && place.isInLine ? Chain.inLine : Int64(now.rawValue), at: 7)
         insert.bind(Int64(now.rawValue), at: 8)
         insert.bind(reason?.rawValue, at: 9)
         insert.bind(place.chain?.number, at: 11)
@@ -174,7 +164,7 @@ extension Writer {
         find.bind(number, at: 1)
         // The limit is raised by the number of leased deliveries, which are among the earliest in the database but are
         // not added to memory.
-        let most = Lane.capacity + (scheduler.snapshot(of: number)?.leaseCount ?? 0)
+        let most = DeliveryScheduler.fetchedDeliveries + (scheduler.snapshot(of: number)?.leaseCount ?? 0)
         find.bind(most, at: 2)
         var items: [DueItem] = []
         try find.forEachRow { row in

@@ -1,26 +1,6 @@
 import ChatModel
 import SQLite
-
-/// The remaining part of a replay. A replay makes deliveries due again and runs in batches, so that other requests can
-/// run between the batches.
-struct ReplayBatch: Sendable {
-    let selection: DeliverySelection
-    /// The start of the remaining part. For a replay of listed ids, the index of the next id; for a replay of a range,
-    /// the timetoken after which the remaining events follow.
-    let from: UInt64
-
-    init?(_ selection: DeliverySelection, from: UInt64? = nil) {
-        self.selection = selection
-        switch selection {
-        case .ids(let ids, _):
-            self.from = from ?? 0
-            if self.from >= ids.count { return nil }
-        case .range(_, let after, let before, _):
-            self.from = from ?? after.rawValue
-            if self.from >= before.rawValue { return nil }
-        }
-    }
-}
+import StorageCore
 
 /// The columns of a delivery that a replay needs.
 private struct DeliveryRow {
@@ -170,7 +150,9 @@ extension Writer {
     }
 
     private func hasCapacity(_ number: Int64, _ revival: RescheduledBatch, _ scheduler: DeliveryScheduler) -> Bool {
-        scheduler.snapshot(of: number).map { $0.unfinished + revival.lanes[number, default: 0] < mostWaiting($0) }
+        scheduler.snapshot(of: number).map {
+            $0.unfinished + revival.lanes[number, default: 0] < $0.settings.mostWaiting(engineState.limits)
+        }
             ?? true
     }
 
@@ -183,7 +165,7 @@ extension Writer {
         let revive = statements.deliveries.revive
         revive.bind(Int64(row.key.event), at: 1)
         revive.bind(row.key.subscriber, at: 2)
-        revive.bind(chain == nil ? Int64(now.rawValue) : Self.inLine, at: 3)
+        revive.bind(chain == nil ? Int64(now.rawValue) : Chain.inLine, at: 3)
         revive.bind(Int64(now.rawValue), at: 4)
         revive.bind(chain?.number, at: 5)
         try revive.run()

@@ -1,4 +1,4 @@
-import ChatModel
+package import ChatModel
 import JSON
 
 /// The log of the attempts of one delivery, packed into one column. It is written once per attempt and read only on
@@ -6,7 +6,7 @@ import JSON
 ///
 /// The layout is a version byte, followed by the attempts. Each attempt consists of little-endian numbers and
 /// length-prefixed bytes, in the order of ``append(_:)``.
-struct AttemptLog {
+package struct AttemptLog {
     private static let version: UInt8 = 1
     /// The maximum number of attempts in the log.
     private static let attemptsMost = 20
@@ -15,25 +15,25 @@ struct AttemptLog {
     /// The maximum number of bytes that are stored of each earlier response.
     private static let earlierBytes = 1024
 
-    private(set) var attempts: [DeliveryAttempt] = []
+    package private(set) var attempts: [DeliveryAttempt] = []
 
-    init() {}
+    package init() {}
 
     /// Parses the bytes of ``packed``. If the bytes are damaged, the log contains only the attempts before the damage.
-    init(packed bytes: [UInt8]) {
+    package init(packed bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard reader.byte() == Self.version else { return }
         while let attempt = reader.attempt() { attempts.append(attempt) }
     }
 
-    mutating func append(_ attempt: DeliveryAttempt) {
+    package mutating func append(_ attempt: DeliveryAttempt) {
         if let last = attempts.indices.last { attempts[last].cut(to: Self.earlierBytes) }
         attempts.append(attempt)
         attempts[attempts.count - 1].cut(to: Self.latestBytes)
         if attempts.count > Self.attemptsMost { attempts.removeFirst(attempts.count - Self.attemptsMost) }
     }
 
-    var packed: [UInt8] {
+    package var packed: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(
             attempts.reduce(1) { $0 + 64 + $1.responseBody.count + ($1.details?.bytes.count ?? 0) })

@@ -11,9 +11,10 @@ struct LeaseEnd: Sendable, Comparable {
 }
 
 /// A lease that has expired.
-struct ExpiredLease: Sendable {
-    let key: DeliveryKey
-    let lasted: UInt64
+package struct ExpiredLease: Sendable {
+    package let key: DeliveryKey
+    /// The duration of the lease in nanoseconds.
+    package let lasted: UInt64
 }
 
 /// The state of an attempt that consists of several deliveries.

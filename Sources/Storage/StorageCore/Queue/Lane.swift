@@ -2,19 +2,25 @@ import ChatModel
 import Locking
 
 /// The key of one delivery: the event and the subscriber that receives it.
-struct DeliveryKey: Hashable, Sendable {
-    let event: UInt64
+package struct DeliveryKey: Hashable, Sendable {
+    package let event: UInt64
     /// The subscriber's number in the tables of the database.
-    let subscriber: Int64
+    package let subscriber: Int64
+
+    package init(event: UInt64, subscriber: Int64) { (self.event, self.subscriber) = (event, subscriber) }
 }
 
 /// A waiting delivery in memory: its event and the time at which it is due.
-struct DueItem: Sendable, Comparable {
-    let event: UInt64
-    let due: UInt64
+package struct DueItem: Sendable, Comparable {
+    package let event: UInt64
+    package let due: UInt64
 
-    static func == (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) == (right.due, right.event) }
-    static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
+    package init(event: UInt64, due: UInt64) { (self.event, self.due) = (event, due) }
+
+    package static func == (left: DueItem, right: DueItem) -> Bool {
+        (left.due, left.event) == (right.due, right.event)
+    }
+    package static func < (left: DueItem, right: DueItem) -> Bool { (left.due, left.event) < (right.due, right.event) }
 }
 
 /// The queue of one subscriber. Only the earliest due deliveries are in memory; the database may contain more.

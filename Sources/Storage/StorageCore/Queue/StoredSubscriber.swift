@@ -1,18 +1,24 @@
-import ChatModel
-import SQLite
+package import ChatModel
 
 /// The stored row of a subscriber: a webhook or a pulled subscription.
-struct StoredSubscriber: Sendable {
-    let number: Int64
-    let subscriber: SubscriberID
-    let settings: LaneSettings
+package struct StoredSubscriber: Sendable {
+    package let number: Int64
+    package let subscriber: SubscriberID
+    package let settings: LaneSettings
     /// The next step of reordering the subscriber's deliveries.
-    let reordering: Reordering
+    package let reordering: Reordering
+
+    package init(number: Int64, subscriber: SubscriberID, settings: LaneSettings, reordering: Reordering) {
+        self.number = number
+        self.subscriber = subscriber
+        self.settings = settings
+        self.reordering = reordering
+    }
 }
 
 /// The steps of reordering a subscriber's waiting deliveries according to its settings. Each step runs in batches. The
 /// row stores the current step, so that reordering continues after a crash.
-enum Reordering: Int, Sendable {
+package enum Reordering: Int, Sendable {
     case done = 0
     /// Remove the deliveries from the chains of an earlier ordering. A chain is a sequence of deliveries that must be
     /// delivered in order.
@@ -23,28 +29,10 @@ enum Reordering: Int, Sendable {
     case lead = 3
 }
 
-extension Statement {
-    static let subscriberColumns =
-        "id, app, name, state, concurrency, ordering, rate, batch, pulled, attempts, reordering"
-
-    /// The subscriber in the current row, whose columns must be ``subscriberColumns``.
-    var storedSubscriber: StoredSubscriber {
-        var settings = LaneSettings(state: LaneState(rawValue: Int(integer(3))) ?? .open, concurrency: Int(integer(4)))
-        settings.ordering = DeliveryOrdering(rawValue: Int(integer(5))) ?? .none
-        settings.rate = isNull(6) ? nil : double(6)
-        settings.deliveriesPerAttempt = Int(integer(7))
-        settings.isPulled = integer(8) != 0
-        settings.attempts = optionalInteger(9).map { Int($0) }
-        return StoredSubscriber(
-            number: integer(0), subscriber: SubscriberID(text(2), in: AppID(text(1))), settings: settings,
-            reordering: Reordering(rawValue: Int(integer(10))) ?? .done)
-    }
-}
-
 extension LaneSettings {
     /// A copy with values that can be stored. The concurrency, the deliveries per attempt and the attempts (if set) are
     /// at least 1. With strict ordering, the concurrency is 1. A rate that is not positive becomes nil.
-    var bounded: LaneSettings {
+    package var bounded: LaneSettings {
         var settings = self
         settings.concurrency = ordering == .strict ? 1 : max(1, concurrency)
         settings.deliveriesPerAttempt = max(1, deliveriesPerAttempt)
@@ -52,4 +40,9 @@ extension LaneSettings {
         settings.rate = rate.flatMap { $0 > 0 ? $0 : nil }
         return settings
     }
+
+    /// The maximum number of waiting deliveries of a subscriber. The limit of an open subscriber is ten times the limit
+    /// of a paused subscriber, so that no delivery is lost during an outage of the receiver. The limit also applies to
+    /// pulled subscriptions, whose consumer may never pull.
+    package func mostWaiting(_ limits: Limits) -> Int { limits.deliveriesHeld * (state == .open ? 10 : 1) }
 }

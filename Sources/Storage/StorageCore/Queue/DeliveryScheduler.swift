@@ -1,14 +1,13 @@
-import ChatModel
+package import ChatModel
 import Locking
-import SQLite
 
 /// The delivery queue in memory: the due times of deliveries, the leased deliveries, and the callers that wait for
 /// deliveries. A lease is the exclusive right to attempt a delivery until a deadline. The database contains the
-/// authoritative state; this copy makes the queue fast. The writer's thread reports changes of rows after each commit,
+/// authoritative state; this copy makes the queue fast. The ``QueueStorage`` reports changes of rows after each commit,
 /// in the order of the commits.
-final class DeliveryScheduler: Sendable {
+package final class DeliveryScheduler: Sendable {
     /// The duration of a lease (60 s).
-    static let leaseNanoseconds: UInt64 = 60_000_000_000
+    package static let leaseNanoseconds: UInt64 = 60_000_000_000
     /// The interval (1 s) at which the scheduler reads the clock while a caller waits, to detect changes of the clock.
     private static let clockCheck: UInt64 = 1_000_000_000
 
@@ -36,7 +35,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// The state of a delivery after its attempt is recorded.
-    enum Ending: Sendable {
+    package enum Ending: Sendable {
         case over
         case due(UInt64)
         /// The delivery waits for earlier deliveries, which must be delivered first.
@@ -44,43 +43,56 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// A leased delivery, as ``lease(_:)`` returns it.
-    struct Grant: Sendable {
-        let key: DeliveryKey
-        let subscriber: SubscriberID
-        let item: DueItem
-        let planned: PlannedDelivery?
-        let fence: UInt64
-        let attempt: UInt64
+    package struct Grant: Sendable {
+        package let key: DeliveryKey
+        package let subscriber: SubscriberID
+        package let item: DueItem
+        package let planned: PlannedDelivery?
+        package let fence: UInt64
+        package let attempt: UInt64
         /// The number of further deliveries, in the required order, that may be part of this attempt.
-        var freeCapacity = 0
+        package var freeCapacity = 0
     }
 
-    /// A copy of the state of a lane (the queue of one subscriber), which the writer reads.
-    struct LaneSnapshot: Sendable {
-        let settings: LaneSettings
-        let isReordering: Bool
-        let unfinished: Int
-        let leaseCount: Int
+    /// A copy of the state of a lane (the queue of one subscriber), which the storage reads.
+    package struct LaneSnapshot: Sendable {
+        package let settings: LaneSettings
+        package let isReordering: Bool
+        package let unfinished: Int
+        package let leaseCount: Int
 
         init(_ lane: Lane) {
             (settings, isReordering) = (lane.settings, lane.isReordering)
             (unfinished, leaseCount) = (lane.unfinished, lane.leaseCount)
         }
 
-        var state: LaneState { settings.state }
+        package var state: LaneState { settings.state }
     }
 
     /// A caller's request for deliveries to attempt.
-    struct LeaseRequest: Sendable {
+    package struct LeaseRequest: Sendable {
         /// The maximum number of attempts to begin with this request.
-        let limit: Int
+        package let limit: Int
         /// The maximum number of concurrent attempts of all callers together.
-        var capacity = Int.max
+        package var capacity = Int.max
         /// The number of the pulled subscription whose deliveries are requested; nil requests deliveries of all
         /// webhooks.
-        var lane: Int64?
+        package var lane: Int64?
         /// The duration of the leases in nanoseconds.
-        var duration = DeliveryScheduler.leaseNanoseconds
+        package var duration = DeliveryScheduler.leaseNanoseconds
+
+        /// Creates a request for deliveries of all webhooks.
+        package init(limit: Int, capacity: Int = .max) {
+            self.limit = limit
+            self.capacity = capacity
+        }
+
+        /// Creates a request for deliveries of one pulled subscription.
+        package init(limit: Int, lane: Int64, duration: UInt64) {
+            self.limit = limit
+            self.lane = lane
+            self.duration = duration
+        }
     }
 
     struct LeaseWaiter: Sendable {
@@ -89,35 +101,43 @@ final class DeliveryScheduler: Sendable {
         let continuation: CheckedContinuation<[Grant], Never>
     }
 
-    private let state: Lock<SchedulerState>
+    let state: Lock<SchedulerState>
+    let storage: any QueueStorage
     private let clock: WallClock
-    private let writerHandle: WriterHandle
     private let batcher = AttemptBatcher()
 
     /// Creates the queue. `life` is the number of times that the database was opened. Each lease has a number (`fence`)
     /// that includes `life`, so a lease from an earlier opening is rejected. Consumers of pulled subscriptions may
     /// still have such leases, because they store leases outside the process.
-    init(
+    package init(
         lanes: [(subscriber: StoredSubscriber, waiting: Int)], life: UInt64, clock: WallClock,
-        writerHandle: WriterHandle
+        storage: any QueueStorage
     ) {
         var state = SchedulerState(fence: life << 40)
         for (subscriber, waiting) in lanes { state.insert(subscriber, waiting: waiting) }
         self.state = Lock(state)
         self.clock = clock
-        self.writerHandle = writerHandle
+        self.storage = storage
     }
 
-    // MARK: Queries by the writer
+    /// The number of a subscriber's earliest due deliveries that the storage reads at a time, plus the number of leased
+    /// deliveries.
+    package static let fetchedDeliveries = Lane.capacity
 
-    func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
+    // MARK: Queries by the storage
+
+    package func number(of subscriber: SubscriberID) -> Int64? { state.withLock { $0.numbers[subscriber] } }
 
     /// Returns the state of a subscriber's lane (queue) after the last commit; nil for an unknown number.
-    func snapshot(of number: Int64) -> LaneSnapshot? { state.withLock { $0.lanes[number].map(LaneSnapshot.init) } }
+    package func snapshot(of number: Int64) -> LaneSnapshot? {
+        state.withLock { $0.lanes[number].map(LaneSnapshot.init) }
+    }
 
     /// Returns, for each attempt that is about to be recorded, the state of its subscriber's lane (queue); nil for an
-    /// attempt whose lease was lost. The result stays valid until the writer's next commit.
-    func snapshots(of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]) -> [LaneSnapshot?] {
+    /// attempt whose lease was lost. The result stays valid until the storage's next commit.
+    package func snapshots(
+        of attempts: [(lease: Lease, outcome: DeliveryOutcome)], _ keys: [DeliveryKey?]
+    ) -> [LaneSnapshot?] {
         state.withLock { state in
             zip(attempts, keys).map { attempt, key in
                 guard let key, state.leases[key]?.fence == attempt.lease.fence else { return nil }
@@ -126,11 +146,11 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
+    package func isLeased(_ key: DeliveryKey) -> Bool { state.withLock { $0.leases[key] != nil } }
 
     /// The numbers of two kinds of subscribers with unfinished deliveries: paused subscribers, and open subscriptions,
     /// whose deliveries wait until a consumer pulls them.
-    var patientLanes: [Int64] {
+    package var patientLanes: [Int64] {
         state.withLock { state in
             state.lanes.filter { _, lane in
                 lane.unfinished > 0 && (lane.state == .paused || lane.state == .open && lane.settings.isPulled)
@@ -139,11 +159,11 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    // MARK: Changes from the writer, after its commit
+    // MARK: Changes from the storage, after its commit
 
-    func set(_ stored: StoredSubscriber) { change { $0.update(stored) } }
+    package func set(_ stored: StoredSubscriber) { change { $0.update(stored) } }
 
-    func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
+    package func pace(_ number: Int64, concurrency: Int?, notBefore: UInt64) {
         change { state in
             state.lanes[number]?.pace(concurrency: concurrency, notBefore: notBefore)
             state.schedule(number)
@@ -154,7 +174,7 @@ final class DeliveryScheduler: Sendable {
     ///
     /// - Parameter items: the deliveries. A delivery with `isInLine` waits for earlier deliveries of its chain. It is
     ///   stored only in the database; in memory, it is only counted.
-    func add(_ items: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
+    package func add(_ items: [(subscriber: Int64, item: PlannedDelivery, isInLine: Bool)], due: UInt64) {
         change { state in
             for (number, item, isInLine) in items {
                 if isInLine { state.addInLine(to: number) } else { state.add(item, due: due, to: number) }
@@ -162,9 +182,9 @@ final class DeliveryScheduler: Sendable {
         }
     }
 
-    func promote(_ key: DeliveryKey, due: UInt64) { change { $0.promote(key, due: due) } }
+    package func promote(_ key: DeliveryKey, due: UInt64) { change { $0.promote(key, due: due) } }
 
-    func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
+    package func replace(_ number: Int64, with fetched: [DueItem], isComplete: Bool) {
         change { state in
             let free = fetched.filter { state.leases[DeliveryKey(event: $0.event, subscriber: number)] == nil }
             // The database may contain further rows after the last fetched row, even if that row is leased. The due
@@ -175,7 +195,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Records that reading deliveries from the database failed. The next request for deliveries starts another read.
-    func fetchFailed(_ number: Int64) {
+    package func fetchFailed(_ number: Int64) {
         state.withLock { state in
             state.lanes[number]?.isFetching = false
             state.schedule(number)
@@ -184,7 +204,7 @@ final class DeliveryScheduler: Sendable {
 
     /// Discards deliveries in memory whose rows in the database have changed. They are read again when needed. `lanes`
     /// contains, by subscriber number, the amount to add to the number of unfinished deliveries.
-    func forget(_ lanes: [Int64: Int]) {
+    package func forget(_ lanes: [Int64: Int]) {
         change { state in
             for (number, more) in lanes {
                 state.dropPlanned(of: number)
@@ -196,7 +216,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Removes the deliveries of a closed subscriber from memory. All of them are dead.
-    func clear(_ number: Int64) {
+    package func clear(_ number: Int64) {
         change { state in
             state.dropPlanned(of: number)
             state.lanes[number]?.replace(with: [], beyond: nil)
@@ -205,7 +225,7 @@ final class DeliveryScheduler: Sendable {
     }
 
     /// Ends the leases of recorded attempts, and adds the deliveries that are due again.
-    func complete(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
+    package func complete(_ attempts: [(key: DeliveryKey, ending: Ending)]) {
         change { $0.complete(attempts) }
     }
 
@@ -214,7 +234,7 @@ final class DeliveryScheduler: Sendable {
     /// Claims the exclusive right to record the outcome of each attempt. The result is nil for an attempt whose lease
     /// is over or whose outcome is already being recorded. The next attempts of the subscribers may begin immediately,
     /// so that no receiver waits for this store's disk.
-    func claimRecording(of attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
+    package func claimRecording(of attempts: [(lease: Lease, outcome: DeliveryOutcome)]) -> [DeliveryKey?] {
         change { state in
             attempts.map { lease, _ in
                 guard let number = state.numbers[lease.delivery.subscriber] else { return nil }
@@ -239,20 +259,18 @@ final class DeliveryScheduler: Sendable {
         if isAwaited { return write(batcher.due(at: .max) + [finished]) }
         let (ready, callAt) = batcher.add(finished)
         write(ready)
-        if let callAt { writerHandle.deadlineThread.call(at: callAt) }
+        if let callAt { storage.callScheduler(at: callAt) }
     }
 
     /// Writes all collected attempts to the database without waiting for further attempts.
-    func flush() { write(batcher.due(at: .max)) }
+    package func flush() { write(batcher.due(at: .max)) }
 
     private func write(_ finished: [FinishedAttempts]) {
-        if !finished.isEmpty {
-            writerHandle.submit(FinishRequest(finished, scheduler: self, since: writerHandle.uptime()))
-        }
+        if !finished.isEmpty { storage.record(finished, scheduler: self) }
     }
 
     /// Restores the leases of attempts that could not be recorded.
-    func cancelRecording(of keys: [DeliveryKey?]) {
+    package func cancelRecording(of keys: [DeliveryKey?]) {
         state.withLock { state in
             for case let key? in keys {
                 guard let held = state.leases[key], held.isFinishing else { continue }
@@ -265,7 +283,7 @@ final class DeliveryScheduler: Sendable {
     ///
     /// - Returns: false when the lease is over.
     func renew(_ key: DeliveryKey, fence: UInt64, for duration: Duration) -> Bool {
-        let until = writerHandle.uptime() + duration.nanoseconds
+        let until = storage.uptime() + duration.nanoseconds
         return state.withLock { state in
             guard state.leases[key]?.fence == fence else { return false }
             state.leases[key]?.until = until
@@ -302,7 +320,7 @@ final class DeliveryScheduler: Sendable {
         while true {
             let (grants, lanes, expired) = state.withLock { state in
                 state.isClosed
-                    ? ([], [], []) : state.grants(request, now: clock.now.rawValue, uptime: writerHandle.uptime())
+                    ? ([], [], []) : state.grants(request, now: clock.now.rawValue, uptime: storage.uptime())
             }
             // Waits until the expired leases are recorded, but only if this caller can receive their deliveries again.
             let isForUs = request.lane.map { lane in expired.contains { $0.key.subscriber == lane } } ?? false
@@ -314,10 +332,7 @@ final class DeliveryScheduler: Sendable {
             if !expired.isEmpty { try await record(expired) }
             for lane in lanes {
                 do throws(ChatError) {
-                    try await writerHandle.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
-                        try writer.fetchLane(lane, scheduler: self)
-                        return .success(())
-                    }
+                    try await storage.fetch(lane, scheduler: self)
                 } catch {
                     fetchFailed(lane)
                     throw error
@@ -370,7 +385,7 @@ final class DeliveryScheduler: Sendable {
     /// deadline thread.
     ///
     /// - Parameter everyone: false to skip callers at unchanged pulled subscriptions, even after the time `nextRound`.
-    func serve(everyone: Bool = true) {
+    package func serve(everyone: Bool = true) {
         let real = MonotonicTime.now.nanoseconds
         write(batcher.due(at: real))
         let (served, fetches, expired, next) = state.withLock { state in
@@ -381,7 +396,7 @@ final class DeliveryScheduler: Sendable {
             var expired: [ExpiredLease] = []
             for (ticket, waiter) in state.waiting(for: changed) {
                 let (grants, lanes, ended) = state.grants(
-                    waiter.request, now: clock.now.rawValue, uptime: writerHandle.uptime())
+                    waiter.request, now: clock.now.rawValue, uptime: storage.uptime())
                 fetches += lanes
                 expired += ended
                 guard !grants.isEmpty || waiter.deadline <= real else { continue }
@@ -397,13 +412,13 @@ final class DeliveryScheduler: Sendable {
         for (waiter, grants) in served { waiter.continuation.resume(returning: grants) }
         if !expired.isEmpty { expire(expired) }
         for lane in fetches { fetch(lane) }
-        if next != .max { writerHandle.deadlineThread.call(at: next) }
+        if next != .max { storage.callScheduler(at: next) }
         // The deadline thread stores only one time, and an earlier call may have replaced the time for the collected
         // attempts.
-        if let due = batcher.nextDue { writerHandle.deadlineThread.call(at: due) }
+        if let due = batcher.nextDue { storage.callScheduler(at: due) }
     }
 
-    func close() {
+    package func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
             defer { (state.waiters, state.pullers) = ([:], [:]) }
@@ -412,10 +427,8 @@ final class DeliveryScheduler: Sendable {
         for waiter in waiters { waiter.continuation.resume(returning: []) }
     }
 
-    /// Requests that the writer reads the deliveries of a lane (a subscriber's queue) from the database.
-    private func fetch(_ lane: Int64) {
-        writerHandle.submit(LaneFetchRequest(lane, scheduler: self, since: writerHandle.uptime()))
-    }
+    /// Requests the deliveries of a lane (a subscriber's queue) from the database.
+    private func fetch(_ lane: Int64) { storage.requestFetch(of: lane, scheduler: self) }
 
     @discardableResult
     private func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
@@ -424,17 +437,12 @@ final class DeliveryScheduler: Sendable {
         return result
     }
 
-    /// Requests that the writer records expired leases as failed attempts.
-    private func expire(_ leases: [ExpiredLease]) {
-        writerHandle.submit(ExpiryRequest(leases, scheduler: self, since: writerHandle.uptime()))
-    }
+    /// Requests that expired leases are recorded as failed attempts.
+    private func expire(_ leases: [ExpiredLease]) { storage.requestExpiry(of: leases, scheduler: self) }
 
     private func record(_ leases: [ExpiredLease]) async throws(ChatError) {
         do throws(ChatError) {
-            try await writerHandle.run { (writer) throws(SQLiteFailure) in
-                try writer.expire(leases, scheduler: self)
-                return .success(())
-            }
+            try await storage.expire(leases, scheduler: self)
         } catch {
             cancelRecording(of: leases.map(\.key))
             throw error
@@ -456,45 +464,4 @@ final class DeliveryScheduler: Sendable {
         // than the clock.
         return min(first, real + max(ahead, 100_000_000))
     }
-}
-
-/// A request that reads the earliest deliveries of a lane (a subscriber's queue) from the database. It runs on the
-/// writer's thread, so that no commit can happen between reading the rows and updating memory.
-final class LaneFetchRequest: WriteRequest {
-    let since: UInt64
-    private let lane: Int64
-    private let scheduler: DeliveryScheduler
-
-    init(_ lane: Int64, scheduler: DeliveryScheduler, since: UInt64) {
-        self.lane = lane
-        self.scheduler = scheduler
-        self.since = since
-    }
-
-    var draftCount: Int { 0 }
-    var bytes: Int { 0 }
-    var needsTransaction: Bool { false }
-
-    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.fetchLane(lane, scheduler: scheduler) }
-    func fail(_ error: ChatError) { scheduler.fetchFailed(lane) }
-}
-
-/// A request that records expired leases as failed attempts.
-final class ExpiryRequest: WriteRequest {
-    let since: UInt64
-    private let leases: [ExpiredLease]
-    private let scheduler: DeliveryScheduler
-
-    init(_ leases: [ExpiredLease], scheduler: DeliveryScheduler, since: UInt64) {
-        self.leases = leases
-        self.scheduler = scheduler
-        self.since = since
-    }
-
-    var draftCount: Int { 0 }
-    var bytes: Int { 0 }
-    var needsTransaction: Bool { true }
-
-    func perform(on writer: Writer) throws(SQLiteFailure) { try writer.expire(leases, scheduler: scheduler) }
-    func fail(_ error: ChatError) { scheduler.cancelRecording(of: leases.map(\.key)) }
 }

@@ -1,14 +1,12 @@
-import ChatModel
+package import ChatModel
 import Locking
-import SQLite
-import StorageCore
 
 /// The finished delivery attempts of one call that wait to be recorded in the database.
-struct FinishedAttempts: Sendable {
-    let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
+package struct FinishedAttempts: Sendable {
+    package let attempts: [(lease: Lease, outcome: DeliveryOutcome)]
     /// The delivery of each attempt; nil for an attempt whose lease was lost.
-    let keys: [DeliveryKey?]
-    let completion: Completion<[Bool]>
+    package let keys: [DeliveryKey?]
+    package let completion: Completion<[Bool]>
 }
 
 /// Collects finished delivery attempts for a short time, so that one commit records many of them. A commit costs as
@@ -58,33 +56,5 @@ final class AttemptBatcher: Sendable {
             guard let due = state.due, due <= moment else { return [] }
             return state.removeAll()
         }
-    }
-}
-
-/// A request that records the collected attempts in one commit.
-final class FinishRequest: WriteRequest {
-    let since: UInt64
-    private let finished: [FinishedAttempts]
-    private let scheduler: DeliveryScheduler
-
-    init(_ finished: [FinishedAttempts], scheduler: DeliveryScheduler, since: UInt64) {
-        self.finished = finished
-        self.scheduler = scheduler
-        self.since = since
-    }
-
-    var draftCount: Int { 0 }
-    var bytes: Int { 0 }
-    var needsTransaction: Bool { true }
-
-    func perform(on writer: Writer) throws(SQLiteFailure) {
-        for one in finished {
-            let recorded = try writer.finish(one.attempts, one.keys, scheduler: scheduler)
-            writer.answers.append { one.completion.answer(.success(recorded)) }
-        }
-    }
-
-    func fail(_ error: ChatError) {
-        for one in finished { one.completion.answer(.failure(error)) }
     }
 }
