@@ -5,15 +5,6 @@ import StorageCore
 /// Reads the deliveries of one subscriber in one state, ordered by event, from the index `delivery_state`. The cost of
 /// a page depends only on the number of its rows.
 struct DeliveryScan {
-    /// The selection of deliveries to read: one subscriber and one state.
-    struct Part: Sendable {
-        let subscriber: Int64
-        let state: StoredState
-        /// A further condition for waiting deliveries: true selects deliveries with a failed attempt, false deliveries
-        /// without one, and nil both.
-        var hasFailed: Bool?
-    }
-
     private static let rows = "FROM delivery INDEXED BY delivery_state WHERE ep=?1 AND state=?2 AND tt > ?3 AND tt < ?4"
     /// The condition for `hasFailed`. Unlike the other conditions, it reads the row itself and not only the index.
     private static let failed = "AND (tries > 0 AND manual = 0) = ?6"
@@ -37,10 +28,9 @@ struct DeliveryScan {
         countByFailure = try database.prepare("SELECT count(*) FROM (SELECT 1 \(Self.rows) \(Self.failed) LIMIT ?5)")
     }
 
-    /// Returns the timetokens of the events of the selected deliveries, strictly between `after` and `before`, at most
-    /// `limit`.
+    /// Returns the timetokens of the events of the selected deliveries, at most `limit`.
     func events(
-        _ part: Part, after: UInt64, before: UInt64, _ order: DeliveryQuery.Order, limit: Int
+        _ part: DeliveryPart, _ order: DeliveryQuery.Order, limit: Int
     ) throws(SQLiteFailure) -> [UInt64] {
         let statement =
             switch (order, part.hasFailed) {
@@ -49,7 +39,7 @@ struct DeliveryScan {
             case (.oldestFirst, _): upByFailure
             case (.newestFirst, _): downByFailure
             }
-        bind(statement, part, after, before, limit)
+        bind(statement, part, limit)
         var events: [UInt64] = []
         try statement.forEachRow { row in
             events.append(UInt64(row.integer(0)))
@@ -58,17 +48,17 @@ struct DeliveryScan {
         return events
     }
 
-    func count(_ part: Part, after: UInt64, before: UInt64, most: Int) throws(SQLiteFailure) -> Int {
+    func count(_ part: DeliveryPart, most: Int) throws(SQLiteFailure) -> Int {
         let statement = part.hasFailed == nil ? count : countByFailure
-        bind(statement, part, after, before, most)
+        bind(statement, part, most)
         return Int(try statement.firstInteger() ?? 0)
     }
 
-    private func bind(_ statement: Statement, _ part: Part, _ after: UInt64, _ before: UInt64, _ limit: Int) {
+    private func bind(_ statement: Statement, _ part: DeliveryPart, _ limit: Int) {
         statement.bind(part.subscriber, at: 1)
         statement.bind(part.state.rawValue, at: 2)
-        statement.bind(Int64(clamping: after), at: 3)
-        statement.bind(Int64(clamping: before), at: 4)
+        statement.bind(Int64(clamping: part.after), at: 3)
+        statement.bind(Int64(clamping: part.before), at: 4)
         statement.bind(limit, at: 5)
         if let hasFailed = part.hasFailed { statement.bind(hasFailed ? 1 : 0, at: 6) }
     }

@@ -72,7 +72,7 @@ extension Writer {
         _ number: Int64, after: UInt64, through event: UInt64, scheduler: DeliveryScheduler
     ) throws(SQLiteFailure) -> (count: Int, next: UInt64?) {
         let events = try statements.deliveries.walk.events(
-            DeliveryScan.Part(subscriber: number, state: .waiting), after: after, before: event + 1, .oldestFirst,
+            DeliveryPart(subscriber: number, state: .waiting, after: after, before: event + 1), .oldestFirst,
             limit: Self.turnRows)
         let count = try abandon(events, of: number, because: .skipped, scheduler)
         return (count, events.count == Self.turnRows ? events.last : nil)
@@ -189,7 +189,7 @@ extension Writer {
             var events: [UInt64] = []
             for state in onlyFailed ? [StoredState.waiting, .dead] : [.waiting, .dead, .delivered] {
                 events += try statements.deliveries.walk.events(
-                    DeliveryScan.Part(subscriber: number, state: state), after: batch.from, before: before.rawValue,
+                    DeliveryPart(subscriber: number, state: state, after: batch.from, before: before.rawValue),
                     .oldestFirst, limit: Self.turnRows)
             }
             // Each query returns the earliest events after the same position, so the merged list is complete up to the
