@@ -66,7 +66,7 @@ actor ClusterUnderTest: EngineUnderTest {
     /// The engines of the nodes.
     var clusterEngines: [ClusterEngine] { engines }
 
-    var nodes: [any Engine] { engines.map { NodeUnderTest(engine: $0) } }
+    var nodes: [any Engine] { engines }
 
     func restart() async throws {
         await close()
@@ -174,12 +174,12 @@ final class LocalBus: Sendable {
     .enabled(if: PostgresServer.isInstalled, PostgresServer.installation),
     .enabled(if: NATSServer.isInstalled, NATSServer.installation))
 struct ConformanceTests {
-    @Test(arguments: Behaviour.ofLogAndDirectory)
+    @Test(arguments: Behaviour.all)
     func oneNode(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in try await ClusterUnderTest(nodes: 1, limits, clock) }
     }
 
-    @Test(arguments: Behaviour.ofLogAndDirectory)
+    @Test(arguments: Behaviour.all)
     func threeNodes(_ behaviour: Behaviour) async throws {
         let server = try await Self.nats.value
         try await behaviour.run { limits, clock in
@@ -187,12 +187,12 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: Behaviour.ofLogAndDirectory)
+    @Test(arguments: Behaviour.all)
     func threeNodesWithoutBus(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in try await ClusterUnderTest(nodes: 3, limits, clock) }
     }
 
-    @Test(arguments: Behaviour.ofLogAndDirectory)
+    @Test(arguments: Behaviour.all)
     func threeNodesWithBusThatDropsHalf(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in
             try await ClusterUnderTest(nodes: 3, bus: .local(LocalBus { $0 % 2 == 0 }), limits, clock)

@@ -8,11 +8,14 @@ import StorageCore
 ///
 /// PostgreSQL holds the truth. A bus carries hints between the nodes, so that a node learns of the commits of the others
 /// within milliseconds. Without the bus, nodes ask PostgreSQL regularly. Nodes are equal, and need not know each other.
-public final class ClusterEngine: Sendable {
+public final class ClusterEngine: Engine {
     /// The event log.
     public let log: any EventLog
     /// The directory of records.
     public let directory: any Directory
+    /// The delivery queue.
+    public let deliveries: any DeliveryQueue
+    private let queue: ClusterQueue
     private let store: any ClusterStore
     private let bus: (any ClusterBus)?
     private let memory: NodeMemory
@@ -64,9 +67,12 @@ public final class ClusterEngine: Sendable {
     ) async throws(ClusterEngineFailure) {
         let start: Head
         let retention = RetentionTable()
+        let node: Int64
         do throws(StoreFailure) {
             start = try await Self.begin(store, settings.clock)
             for (app, entry) in try await store.retentions() { retention.update(app) { $0 = entry } }
+            for (name, position) in try await store.queue.cursors() { retention.move(name, to: position) }
+            node = try await store.queue.register(lease: settings.nodeLease.duration)
         } catch {
             await bus?.close()
             await store.close()
@@ -81,6 +87,8 @@ public final class ClusterEngine: Sendable {
         handle = WriterHandle(queue: writer.queue, uptime: settings.uptime)
         log = ClusterLog(store: store, memory: memory, follower: follower, writer: handle)
         directory = ClusterDirectory(store: store, memory: memory, follower: follower, writer: handle)
+        queue = ClusterQueue(node: node, database: store.queue, bus: bus, memory: memory, settings: settings)
+        deliveries = queue.deliveries
         writing = settings.scheduler.run { [writer] in await writer.run() }
         await startTasks()
     }
@@ -116,10 +124,17 @@ public final class ClusterEngine: Sendable {
             } lost: {
                 inbox.miss()
             }
-            repeatedly { [follower] in
+            repeatedly { [follower, queue] in
                 while !Task.isCancelled {
                     switch await inbox.next() {
-                    case .frame(let frame): await follower.receive(frame)
+                    case .hint(let hint) where queue.node.receive(hint): break
+                    case .hint(let hint):
+                        if let frame = FrameCodec.decode(hint) {
+                            await follower.receive(frame)
+                        } else {
+                            // A hint of another version. The follower has logged a failure of the store.
+                            try? await follower.catchUp()
+                        }
                     case .missed: try? await follower.catchUp()  // the follower has logged the failure
                     case nil: break
                     }
@@ -132,6 +147,7 @@ public final class ClusterEngine: Sendable {
                 await scheduler.sleep(bus?.isConnected == true ? Self.pollWithBus : Self.pollWithoutBus)
             }
         }
+        for work in queue.work { repeatedly(work) }
         repeatedly { [handle, limits = settings.limits] in
             while !Task.isCancelled {
                 await scheduler.sleep(.milliseconds(100))
@@ -187,6 +203,7 @@ extension ClusterEngine {
     /// Removes expired data now instead of in the next scheduled round. Used by operators and tests.
     func removeOutlived() async throws(ChatError) {
         try await Housekeeping(memory: memory, writer: handle).removeOutlived()
+        try await queue.deliveries.removeOutlived()
     }
 
     /// Completes all accepted requests, ends all consumers of the log and of record changes, and closes the connections.
@@ -200,6 +217,7 @@ extension ClusterEngine {
         await writing.value
         guard isFirst else { return }
         for task in tasks.withLock({ $0 }) { task.cancel() }
+        await queue.close()
         await follower.close()
         await bus?.close()
         await store.close()

@@ -18,6 +18,8 @@ public struct ClusterEngineSettings: Sendable {
     var scheduler: any ClusterScheduler = SystemScheduler()
     /// The nanoseconds of a monotonic clock.
     var uptime: @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }
+    /// The lease of the node.
+    var nodeLease = NodeLease()
     /// The interval between the rounds that remove expired data.
     var housekeepingInterval: Duration = .seconds(30)
 
@@ -27,6 +29,16 @@ public struct ClusterEngineSettings: Sendable {
         self.logger = logger
         clock = ClusterClock(.system, followsStore: true)
     }
+}
+
+/// The times of the lease of a node. When the lease has ended, other nodes continue the deliveries of the node.
+struct NodeLease: Sendable {
+    /// The duration of the lease, by the clock of the store.
+    var duration: Duration = .seconds(12)
+    /// The interval between two renewals.
+    var renewal: Duration = .seconds(3)
+    /// The time after a renewal, by the node's own clock, after which the node leases no delivery.
+    var margin: Duration = .seconds(9)
 }
 
 /// The clock of a node. It follows the clock of the store, so that all nodes agree on the time, whatever their own clocks

@@ -5,7 +5,7 @@ import Locking
 final class HintInbox: Sendable {
     /// An element of the inbox.
     enum Entry: Sendable {
-        case frame(Frame)
+        case hint([UInt8])
         /// Hints may be missing.
         case missed
     }
@@ -40,14 +40,13 @@ final class HintInbox: Sendable {
         signal.send()
     }
 
-    /// Waits for the next entry; nil when the task is cancelled. A hint that is not a frame of this version counts as a
-    /// missing one.
+    /// Waits for the next entry; nil when the task is cancelled.
     func next() async -> Entry? {
         while !Task.isCancelled {
-            let hint = state.withLock { state -> [UInt8]? in
+            let entry = state.withLock { state -> Entry? in
                 if state.hasMissed {
                     state.hasMissed = false
-                    return []
+                    return .missed
                 }
                 guard state.first < state.hints.count else { return nil }
                 let hint = state.hints[state.first]
@@ -57,9 +56,9 @@ final class HintInbox: Sendable {
                     state.hints.removeFirst(state.first)
                     state.first = 0
                 }
-                return hint
+                return .hint(hint)
             }
-            if let hint { return FrameCodec.decode(hint).map { .frame($0) } ?? .missed }
+            if let entry { return entry }
             await signal.wait()
         }
         return nil

@@ -1,10 +1,11 @@
 import Postgres
+import StorageCore
 
 /// The tables in PostgreSQL, and the migrations that update older ones.
 enum ClusterSchema {
     /// `migrations[n]` migrates the tables from version n to version n + 1. Never edit a migration after its release.
     /// Nodes of the version before must be able to work while a migration runs and after it.
-    static let migrations = [version1]
+    static let migrations = [version1 + queueOfVersion1]
 
     private static let eventColumns = """
         tt bigint PRIMARY KEY, ch bigint NOT NULL, kind smallint NOT NULL, type text NOT NULL, sender text,
@@ -89,6 +90,47 @@ enum ClusterSchema {
         """,
         // The positions of the log's readers inside the gateway.
         "CREATE TABLE cursor(name text COLLATE \"C\" PRIMARY KEY, tt bigint NOT NULL)",
+    ]
+
+    /// The tables of the delivery queue.
+    private static let queueOfVersion1 = [
+        // The nodes that run, or ran lately. lease_until: by the clock of the database, in ticks.
+        "CREATE TABLE node(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL)",
+        // The subscribers: webhooks, and pull subscriptions with pulled. reordering: the step of a change of `ordering`
+        // that is under way (Reordering), 0 without one. waiting: the number of deliveries with the state 0. owner: the
+        // node that leases the deliveries. fence: the number of claims. version: the number of changes by other nodes.
+        // Every change of a subscriber's deliveries locks the row. The counters change often, so the page has space for
+        // several versions of a row.
+        """
+        CREATE TABLE subscriber(
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, app text COLLATE "C" NOT NULL,
+            name text COLLATE "C" NOT NULL, state smallint NOT NULL, concurrency bigint NOT NULL,
+            ordering smallint NOT NULL DEFAULT 0, rate double precision, batch bigint NOT NULL DEFAULT 1,
+            pulled boolean NOT NULL DEFAULT false, attempts bigint, reordering smallint NOT NULL DEFAULT 0,
+            waiting bigint NOT NULL DEFAULT 0, owner bigint, fence bigint NOT NULL DEFAULT 0,
+            version bigint NOT NULL DEFAULT 0, UNIQUE (app, name)) WITH (fillfactor = 50)
+        """,
+        "CREATE INDEX subscriber_owner ON subscriber(owner) WHERE owner IS NOT NULL",
+        // state: 0 waiting, 1 delivered, 2 dead. The primary key allows one row for each event and subscriber. chain: the
+        // waiting deliveries that go out one after the other; NULL without an order and after the end. One delivery of
+        // each chain is due; the others have the due time Chain.inLine.
+        """
+        CREATE TABLE delivery(
+            tt bigint NOT NULL, ep bigint NOT NULL, id text COLLATE "C" NOT NULL, type text NOT NULL,
+            channel text NOT NULL, state smallint NOT NULL, due bigint NOT NULL, tries integer NOT NULL DEFAULT 0,
+            manual boolean NOT NULL DEFAULT false, created bigint NOT NULL, touched bigint NOT NULL, reason text,
+            body bytea, chain bigint, PRIMARY KEY (tt, ep))
+        """,
+        "CREATE UNIQUE INDEX delivery_id ON delivery(id)",
+        "CREATE INDEX delivery_due ON delivery(ep, due, tt) WHERE state = 0",
+        "CREATE INDEX delivery_chain ON delivery(ep, chain, tt) WHERE chain IS NOT NULL",
+        // The due delivery of each chain. It may stand anywhere in its chain once older deliveries have come back.
+        """
+        CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Chain.inLine)
+        """,
+        "CREATE INDEX delivery_state ON delivery(ep, state, tt)",
+        // The attempts of each delivery (AttemptLog). A row of `delivery` does not grow with them.
+        "CREATE TABLE attempt_log(tt bigint, ep bigint, bytes bytea NOT NULL, PRIMARY KEY (tt, ep))",
     ]
 
     /// Creates or migrates the tables, all or none. Several nodes may call it at the same time.

@@ -35,6 +35,8 @@ final class PostgresStore: ClusterStore {
         followerPool = ConnectionPool(settings, size: 1, logger: logger)
     }
 
+    var queue: QueueDatabase { QueueDatabase(settings: settings, pool: pool) }
+
     func begin() async throws(StoreFailure) -> any StoreTransaction {
         let (known, number, isClosed) = writer.withLock { writer in
             writer.transactions += 1

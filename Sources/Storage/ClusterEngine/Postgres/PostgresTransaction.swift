@@ -246,6 +246,16 @@ extension StoreChanges {
                     ]))
         }
         statements += recordStatements
+        if !removedBodies.isEmpty {
+            // Locks the rows in the order of QueueTransaction, so that neither waits for the other.
+            statements.append(
+                Statement(
+                    """
+                    WITH found AS (SELECT tt, ep FROM delivery WHERE tt = ANY($1) AND body IS NOT NULL
+                        ORDER BY tt, ep FOR UPDATE)
+                    UPDATE delivery d SET body = NULL FROM found f WHERE d.tt = f.tt AND d.ep = f.ep
+                    """, [.integers(removedBodies.map(\.stored))]))
+        }
         for (app, age) in retention {
             statements.append(
                 Statement(

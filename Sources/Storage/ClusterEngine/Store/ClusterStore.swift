@@ -44,6 +44,8 @@ protocol ClusterStore: Sendable {
     func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken?
     /// The retention of every app.
     func retentions() async throws(StoreFailure) -> [AppID: RetentionTable.Entry]
+    /// The database of the delivery queue, which works on PostgreSQL directly.
+    var queue: QueueDatabase { get }
     /// Closes the connections. Every later call fails.
     func close() async
 }
@@ -209,8 +211,10 @@ struct StoreChanges: Sendable {
     var claims: [(Claim, [Timetoken])] = []
     /// The last change of each changed record.
     var records: [RecordKey: RecordWrite] = [:]
-    /// Durable events to delete, with the bodies of their deliveries.
+    /// Durable events to delete.
     var deletions: Set<Timetoken> = []
+    /// The events whose deliveries lose their stored bodies.
+    var removedBodies: Set<Timetoken> = []
     var retention: [AppID: Int64?] = [:]
     var notices: [Notice] = []
     /// The time of the transaction, for rows that are removed later.

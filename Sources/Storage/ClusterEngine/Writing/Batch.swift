@@ -36,6 +36,7 @@ final class Batch {
     /// True if nothing must be written.
     var isEmpty: Bool {
         !hasRemovals && changes.head == start && changes.notices.isEmpty && changes.deletions.isEmpty
+            && changes.removedBodies.isEmpty
             && last == start.timetoken.rawValue
     }
 
@@ -314,6 +315,7 @@ final class Batch {
                 changes.imported.removeAll { $0.timetoken == removal.timetoken }
                 changes.deletions.insert(removal.timetoken)
             }
+            changes.removedBodies.insert(removal.timetoken)
         }
     }
 

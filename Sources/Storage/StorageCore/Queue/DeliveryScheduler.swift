@@ -431,7 +431,7 @@ package final class DeliveryScheduler: Sendable {
     private func fetch(_ lane: Int64) { storage.requestFetch(of: lane, scheduler: self) }
 
     @discardableResult
-    private func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
+    func change<Result: Sendable>(_ body: (inout SchedulerState) -> Result) -> Result {
         let (result, hasWaiters) = state.withLock { state in (body(&state), state.isAwaited) }
         if hasWaiters { serve(everyone: false) }
         return result

@@ -84,6 +84,15 @@ final class Lane: @unchecked Sendable, Scheduled {
         return max(due, notBefore, rateLimit?.next ?? 0)
     }
 
+    /// True when the lane has no lease, and no delivery that is due by `moment`.
+    func isIdle(until moment: UInt64) -> Bool {
+        guard leaseCount == 0, !isFetching, !isReordering else { return false }
+        guard state == .open, !settings.isPulled,
+            let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond
+        else { return true }
+        return max(due, rateLimit?.next ?? 0) > moment
+    }
+
     /// The next step of a lane (a subscriber's queue).
     enum Step {
         case item(DueItem)

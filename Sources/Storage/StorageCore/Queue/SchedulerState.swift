@@ -298,7 +298,7 @@ extension SchedulerState {
     }
 
     /// Removes a lease.
-    private mutating func drop(_ key: DeliveryKey) {
+    mutating func drop(_ key: DeliveryKey) {
         guard let held = leases.removeValue(forKey: key) else { return }
         lanes[key.subscriber]?.leaseCount -= 1
         if let left = sharedAttempts[held.attempt]?.leases {

@@ -1,0 +1,64 @@
+import ChatModel
+import Postgres
+import StorageCore
+
+/// The parts of a node's delivery queue.
+struct ClusterQueue: Sendable {
+    let node: QueueNode
+    let deliveries: ClusterDeliveries
+    private let storage: ClusterQueueStorage
+
+    init(
+        node number: Int64, database: QueueDatabase, bus: (any ClusterBus)?, memory: NodeMemory,
+        settings: ClusterEngineSettings
+    ) {
+        let lanes = OwnedLanes(node: number)
+        let writer = QueueWriter(database.settings, memory: memory, lanes: lanes, logger: settings.logger)
+        let reads = QueueReads(pool: database.pool)
+        storage = ClusterQueueStorage(
+            lanes: lanes, writer: writer, reads: reads, scheduler: settings.scheduler, uptime: settings.uptime)
+        // The number of the node is part of every lease, so that leases of other nodes are void.
+        let clock = memory.clock
+        let scheduler = DeliveryScheduler(
+            lanes: [], life: UInt64(number), clock: WallClock { clock.now }, storage: storage)
+        lanes.setScheduler(scheduler)
+        node = QueueNode(
+            lanes: lanes, writer: writer, pool: database.pool, bus: bus, memory: memory, settings: settings)
+        deliveries = ClusterDeliveries(
+            node: node, scheduler: scheduler, writer: writer, reads: reads, memory: memory)
+    }
+
+    /// The tasks that run until the engine is closed.
+    var work: [@Sendable () async -> Void] {
+        [{ [node] in await node.keepLease() }, { [node] in await node.tick() }, { [node] in await node.followLanes() }]
+    }
+
+    /// Records the finished attempts, ends the waits, and gives up the lanes.
+    func close() async { await node.close(storage) }
+}
+
+/// The connections of the delivery queue.
+struct QueueDatabase: Sendable {
+    /// The settings of the connection that writes.
+    let settings: ConnectionSettings
+    /// The connections that read.
+    let pool: ConnectionPool
+
+    /// Adds a node with a lease, and returns its number.
+    func register(lease: Duration) async throws(StoreFailure) -> Int64 {
+        let rows = try await pool.run([
+            Statement(
+                "INSERT INTO node(lease_until) VALUES (\(LaneRow.databaseTime) + $1) RETURNING id",
+                [.integer(lease.timetokenTicks)])
+        ])[0]
+        return rows.integer(0, 0) ?? 0
+    }
+
+    /// The positions of all cursors.
+    func cursors() async throws(StoreFailure) -> [(CursorName, Timetoken)] {
+        let rows = try await pool.run([Statement("SELECT name, tt FROM cursor")])[0]
+        return (0..<rows.count).map { row in
+            (CursorName(rows.text(row, 0) ?? ""), rows.timetoken(row, 1) ?? .zero)
+        }
+    }
+}

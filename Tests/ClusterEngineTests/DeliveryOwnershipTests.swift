@@ -1,0 +1,166 @@
+import ChatModel
+import EngineConformance
+import Locking
+import Postgres
+import PostgresSupport
+import TestSupport
+import Testing
+
+@testable import ClusterEngine
+
+/// Two nodes over one database, and what the tests change in it.
+private struct TwoNodes {
+    let clock = ManualClock()
+    let first: ClusterEngine
+    let second: ClusterEngine
+    private let connection: Connection
+    let subscriber = SubscriberID("wh", in: AppID("app"))
+
+    init(withBus: Bool = false) async throws {
+        let url = try await PostgresServer.shared().makeDatabase()
+        let bus = LocalBus()
+        var engines: [ClusterEngine] = []
+        for _ in 0..<2 {
+            let settings = ClusterEngineSettings(clock: clock)
+            let store = try await PostgresStore.open(
+                ConnectionSettings(connectionInfo: url, applicationName: "test"), readers: 4, logger: settings.logger)
+            engines.append(
+                try await ClusterEngine(store: store, bus: withBus ? bus.connect() : nil, settings: settings))
+        }
+        (first, second) = (engines[0], engines[1])
+        connection = try await Connection.open(ConnectionSettings(connectionInfo: url))
+    }
+
+    /// Ends the lease of the first node, as if it had not been renewed.
+    func endLeaseOfFirst() async throws {
+        _ = try await connection.run([
+            Statement("UPDATE node SET lease_until = 0 WHERE id = (SELECT min(id) FROM node)")
+        ])
+    }
+
+    func plan(_ events: ClosedRange<UInt64>, on node: ClusterEngine) async throws {
+        let items = events.map {
+            PlannedDelivery(
+                id: "dlv_\($0)", subscriber: subscriber, event: Timetoken($0), type: "t", channel: "room")
+        }
+        let cursor = CursorName("c")
+        try await node.deliveries.plan(
+            items, cursor: cursor, from: try await node.deliveries.cursor(cursor), to: Timetoken(events.upperBound))
+    }
+
+    func outcome(_ verdict: DeliveryOutcome.Verdict) -> DeliveryOutcome {
+        DeliveryOutcome(
+            verdict, attempt: DeliveryAttempt(at: clock.now, status: 200, error: nil, durationMilliseconds: 1))
+    }
+
+    func close() async {
+        await connection.close()
+        await first.close()
+        await second.close()
+    }
+}
+
+@Suite(
+    "Deliveries of a subscriber that several nodes could send",
+    .enabled(if: PostgresServer.isInstalled, PostgresServer.installation), .timeLimit(.minutes(2)))
+struct DeliveryOwnershipTests {
+    @Test("are leased by the node that owns them only")
+    func oneOwner() async throws {
+        let nodes = try await TwoNodes()
+        try await nodes.first.deliveries.set(.open, of: nodes.subscriber, concurrency: 2)
+        try await nodes.plan(1...5, on: nodes.first)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .zero).map(\.delivery.event) == [1, 2])
+        #expect(try await nodes.second.deliveries.lease(9, wait: .zero).isEmpty)
+        await nodes.close()
+    }
+
+    @Test("continue on another node when the owner's lease has ended, and the owner's outcomes are void")
+    func takeOver() async throws {
+        let nodes = try await TwoNodes()
+        try await nodes.plan(1...2, on: nodes.first)
+        let old = try await nodes.first.deliveries.lease(9, wait: .zero)
+        #expect(old.map(\.delivery.event) == [1, 2])
+        #expect(try await nodes.first.deliveries.finish(old[0], nodes.outcome(.retry(at: nodes.clock.now))))
+        try await nodes.endLeaseOfFirst()
+        let new = try await nodes.second.deliveries.lease(9, wait: .zero)
+        #expect(new.map(\.delivery.event) == [1, 2])
+        #expect(new.map(\.delivery.attempts) == [1, 0], "the count of attempts goes on")
+        #expect(try await nodes.first.deliveries.finish(old[1], nodes.outcome(.dead(reason: .skipped))) == false)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .zero).isEmpty)
+        let recorded = try await nodes.second.deliveries.finish(new.map { ($0, nodes.outcome(.delivered)) })
+        #expect(recorded == [true, true])
+        let (delivery, attempts) = try #require(
+            try await nodes.second.deliveries.delivery("dlv_2", in: nodes.subscriber.app))
+        #expect(delivery.status == .delivered && attempts.count == 1)
+        await nodes.close()
+    }
+
+    @Test("continue on another node when the owner has closed")
+    func orderlyEnd() async throws {
+        let nodes = try await TwoNodes()
+        try await nodes.plan(1...1, on: nodes.first)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .zero).count == 1)
+        await nodes.first.close()
+        #expect(try await nodes.second.deliveries.lease(9, wait: .zero).count == 1)
+        await nodes.close()
+    }
+
+    @Test("move to another node when the owner has nothing to do", arguments: [false, true])
+    func givenUp(_ withBus: Bool) async throws {
+        let nodes = try await TwoNodes(withBus: withBus)
+        try await nodes.plan(1...1, on: nodes.first)
+        let lease = try #require(try await nodes.first.deliveries.lease(9, wait: .zero).first)
+        #expect(try await nodes.first.deliveries.finish(lease, nodes.outcome(.delivered)))
+        async let next = nodes.second.deliveries.lease(9, wait: .seconds(60))
+        try await nodes.plan(2...2, on: nodes.second)
+        #expect(try await next.map(\.delivery.event) == [2])
+        await nodes.close()
+    }
+
+    @Test("are sent by the owner when another node plans them", arguments: [false, true])
+    func foreignPlan(_ withBus: Bool) async throws {
+        let nodes = try await TwoNodes(withBus: withBus)
+        try await nodes.plan(1...1, on: nodes.first)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .zero).count == 1)
+        async let next = nodes.first.deliveries.lease(9, wait: .seconds(60))
+        try await nodes.plan(2...2, on: nodes.second)
+        #expect(try await next.map(\.delivery.event) == [2])
+        await nodes.close()
+    }
+
+    @Test("follow settings that another node stores")
+    func foreignSettings() async throws {
+        let nodes = try await TwoNodes()
+        try await nodes.first.deliveries.set(.open, of: nodes.subscriber, concurrency: 1)
+        try await nodes.plan(1...3, on: nodes.first)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .zero).map(\.delivery.event) == [1])
+        async let next = nodes.first.deliveries.lease(9, wait: .seconds(60))
+        try await nodes.second.deliveries.set(.open, of: nodes.subscriber, concurrency: 3)
+        #expect(try await next.map(\.delivery.event) == [2, 3])
+        await nodes.close()
+    }
+
+    @Test("keep their order when another node replays an earlier one beside one in flight")
+    func foreignReplay() async throws {
+        let nodes = try await TwoNodes()
+        var settings = LaneSettings(concurrency: 9)
+        settings.ordering = .strict
+        try await nodes.first.deliveries.set(settings, of: nodes.subscriber)
+        try await nodes.plan(1...3, on: nodes.first)
+        let first = try #require(try await nodes.first.deliveries.lease(9, wait: .zero).first)
+        #expect(
+            try await nodes.first.deliveries.finish(first, nodes.outcome(.dead(reason: .attemptsExhausted))))
+        let second = try #require(try await nodes.first.deliveries.lease(9, wait: .zero).first)
+        #expect(second.delivery.event == 2)
+        let ids = DeliverySelection.ids(["dlv_1"], in: nodes.subscriber.app)
+        #expect(try await nodes.second.deliveries.replay(ids, isDryRun: false) == 1)
+        #expect(try await nodes.first.deliveries.lease(9, wait: .seconds(3)).isEmpty, "the second is in flight")
+        #expect(try await nodes.first.deliveries.finish(second, nodes.outcome(.delivered)))
+        for event in [1, 3] as [Timetoken] {
+            let lease = try #require(try await nodes.first.deliveries.lease(9, wait: .seconds(60)).first)
+            #expect(lease.delivery.event == event)
+            #expect(try await nodes.first.deliveries.finish(lease, nodes.outcome(.delivered)))
+        }
+        await nodes.close()
+    }
+}
