@@ -163,4 +163,33 @@ struct DeliveryOwnershipTests {
         }
         await nodes.close()
     }
+
+    @Test("are pulled and acknowledged through any node", arguments: [false, true])
+    func pulledAnywhere(_ withBus: Bool) async throws {
+        let nodes = try await TwoNodes(withBus: withBus)
+        var settings = LaneSettings(concurrency: 9)
+        settings.isPulled = true
+        settings.attempts = 3
+        try await nodes.first.deliveries.set(settings, of: nodes.subscriber)
+        try await nodes.plan(1...4, on: nodes.first)
+        func pull(_ node: ClusterEngine, _ limit: Int) async throws -> [Lease] {
+            try await node.deliveries.lease(
+                from: nodes.subscriber, limit: limit, lasting: .seconds(30), wait: .seconds(60))
+        }
+        let first = try await pull(nodes.first, 2)
+        #expect(first.map(\.delivery.event) == [1, 2])
+        let second = try await pull(nodes.second, 1)
+        #expect(second.map(\.delivery.event) == [3], "the others are leased")
+        #expect(try await nodes.second.deliveries.finish(first[0], nodes.outcome(.delivered)))
+        #expect(try await nodes.first.deliveries.finish(second[0], nodes.outcome(.delivered)))
+        #expect(try await nodes.second.deliveries.renew([first[1]], for: .seconds(60)) == [true])
+        nodes.clock.advance(by: .seconds(31))
+        #expect(try await pull(nodes.first, 9).map(\.delivery.event) == [4])
+        nodes.clock.advance(by: .seconds(30))
+        let again = try await pull(nodes.second, 9)
+        #expect(
+            again.map(\.delivery.event).contains(2) && again.first { $0.delivery.event == 2 }?.delivery.attempts == 1)
+        #expect(try await nodes.first.deliveries.finish(first[1], nodes.outcome(.delivered)) == false, "too late")
+        await nodes.close()
+    }
 }

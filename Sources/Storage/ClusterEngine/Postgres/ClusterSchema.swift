@@ -98,7 +98,7 @@ enum ClusterSchema {
         "CREATE TABLE node(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL)",
         // The subscribers: webhooks, and pull subscriptions with pulled. reordering: the step of a change of `ordering`
         // that is under way (Reordering), 0 without one. waiting: the number of deliveries with the state 0. owner: the
-        // node that leases the deliveries. fence: the number of claims. version: the number of changes by other nodes.
+        // node that leases the deliveries. wanted: a node that needs the lane. fence: the number of claims. version: the number of changes by other nodes.
         // Every change of a subscriber's deliveries locks the row. The counters change often, so the page has space for
         // several versions of a row.
         """
@@ -107,7 +107,7 @@ enum ClusterSchema {
             name text COLLATE "C" NOT NULL, state smallint NOT NULL, concurrency bigint NOT NULL,
             ordering smallint NOT NULL DEFAULT 0, rate double precision, batch bigint NOT NULL DEFAULT 1,
             pulled boolean NOT NULL DEFAULT false, attempts bigint, reordering smallint NOT NULL DEFAULT 0,
-            waiting bigint NOT NULL DEFAULT 0, owner bigint, fence bigint NOT NULL DEFAULT 0,
+            waiting bigint NOT NULL DEFAULT 0, owner bigint, wanted bigint, fence bigint NOT NULL DEFAULT 0,
             version bigint NOT NULL DEFAULT 0, UNIQUE (app, name)) WITH (fillfactor = 50)
         """,
         "CREATE INDEX subscriber_owner ON subscriber(owner) WHERE owner IS NOT NULL",
@@ -129,6 +129,12 @@ enum ClusterSchema {
         CREATE INDEX delivery_leader ON delivery(ep, chain) WHERE chain IS NOT NULL AND due < \(Chain.inLine)
         """,
         "CREATE INDEX delivery_state ON delivery(ep, state, tt)",
+        // The leases of a pulled subscription while no node owns it. since and until are times of day.
+        """
+        CREATE TABLE lease(
+            tt bigint NOT NULL, ep bigint NOT NULL, due bigint NOT NULL, fence bigint NOT NULL, attempt bigint NOT NULL,
+            since bigint NOT NULL, until bigint NOT NULL, in_line boolean NOT NULL, PRIMARY KEY (ep, tt))
+        """,
         // The attempts of each delivery (AttemptLog). A row of `delivery` does not grow with them.
         "CREATE TABLE attempt_log(tt bigint, ep bigint, bytes bytea NOT NULL, PRIMARY KEY (tt, ep))",
     ]

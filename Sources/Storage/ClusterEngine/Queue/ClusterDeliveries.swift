@@ -57,7 +57,7 @@ struct ClusterDeliveries: DeliveryQueue {
                 guard leases.isEmpty else { return leases }
             }
             // The lane may have been given up since it was found.
-            try await node.claim(number)
+            try await node.claim(number, isNeeded: true)
             return try await scheduler.leases(request, within: wait)
         }
     }
@@ -74,7 +74,8 @@ struct ClusterDeliveries: DeliveryQueue {
     }
 
     func finish(_ attempts: [(lease: Lease, outcome: DeliveryOutcome)]) async throws(ChatError) -> [Bool] {
-        try await scheduler.finish(attempts)
+        try await node.acquire(attempts.map(\.lease), reads)
+        return try await scheduler.finish(attempts)
     }
 
     func keep(_ bodies: [(lease: Lease, body: [UInt8])]) async throws(ChatError) -> [[UInt8]?] {
@@ -90,11 +91,13 @@ struct ClusterDeliveries: DeliveryQueue {
     }
 
     func renew(_ leases: [Lease], for duration: Duration) async throws(ChatError) -> [Bool] {
-        scheduler.renew(leases, for: duration)
+        try await node.acquire(leases, reads)
+        return scheduler.renew(leases, for: duration)
     }
 
     func release(_ leases: [Lease], after pause: Duration) async throws(ChatError) -> [Bool] {
-        scheduler.release(leases, after: pause)
+        try await node.acquire(leases, reads)
+        return scheduler.release(leases, after: pause)
     }
 
     // MARK: Subscribers

@@ -6,7 +6,6 @@ import StorageCore
 struct ClusterQueue: Sendable {
     let node: QueueNode
     let deliveries: ClusterDeliveries
-    private let storage: ClusterQueueStorage
 
     init(
         node number: Int64, database: QueueDatabase, bus: (any ClusterBus)?, memory: NodeMemory,
@@ -15,7 +14,7 @@ struct ClusterQueue: Sendable {
         let lanes = OwnedLanes(node: number)
         let writer = QueueWriter(database.settings, memory: memory, lanes: lanes, logger: settings.logger)
         let reads = QueueReads(pool: database.pool)
-        storage = ClusterQueueStorage(
+        let storage = ClusterQueueStorage(
             lanes: lanes, writer: writer, reads: reads, scheduler: settings.scheduler, uptime: settings.uptime)
         // The number of the node is part of every lease, so that leases of other nodes are void.
         let clock = memory.clock
@@ -23,7 +22,8 @@ struct ClusterQueue: Sendable {
             lanes: [], life: UInt64(number), clock: WallClock { clock.now }, storage: storage)
         lanes.setScheduler(scheduler)
         node = QueueNode(
-            lanes: lanes, writer: writer, pool: database.pool, bus: bus, memory: memory, settings: settings)
+            lanes: lanes, storage: storage, writer: writer, pool: database.pool, bus: bus, memory: memory,
+            settings: settings)
         deliveries = ClusterDeliveries(
             node: node, scheduler: scheduler, writer: writer, reads: reads, memory: memory)
     }
@@ -34,7 +34,7 @@ struct ClusterQueue: Sendable {
     }
 
     /// Records the finished attempts, ends the waits, and gives up the lanes.
-    func close() async { await node.close(storage) }
+    func close() async { await node.close() }
 }
 
 /// The connections of the delivery queue.

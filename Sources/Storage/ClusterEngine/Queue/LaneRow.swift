@@ -14,6 +14,8 @@ struct LaneRow: Sendable {
     let version: Int64
     let owner: Int64?
     let isOwnerAlive: Bool
+    /// A node that needs the lane, of a pulled subscription.
+    let wanted: Int64?
 
     var number: Int64 { stored.number }
     var settings: LaneSettings { stored.settings }
@@ -26,7 +28,8 @@ struct LaneRow: Sendable {
     static let columns = """
         s.id, s.app, s.name, s.state, s.concurrency, s.ordering, s.rate, s.batch, s.pulled, s.attempts, s.reordering, \
         s.waiting, s.fence, s.version, s.owner, \
-        s.owner IS NOT NULL AND EXISTS (SELECT 1 FROM node n WHERE n.id = s.owner AND n.lease_until > \(databaseTime))
+        s.owner IS NOT NULL AND EXISTS (SELECT 1 FROM node n WHERE n.id = s.owner AND n.lease_until > \(databaseTime)), \
+        s.wanted
         """
 
     init(_ rows: Rows, _ row: Int) {
@@ -47,6 +50,7 @@ struct LaneRow: Sendable {
         version = rows.integer(row, 13) ?? 0
         owner = rows.integer(row, 14)
         isOwnerAlive = rows.boolean(row, 15) ?? false
+        wanted = rows.integer(row, 16)
     }
 
     static func all(_ rows: Rows) -> [LaneRow] { (0..<rows.count).map { LaneRow(rows, $0) } }

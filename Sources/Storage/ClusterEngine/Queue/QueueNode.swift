@@ -11,6 +11,7 @@ import StorageCore
 /// of this node.
 final class QueueNode: Sendable {
     let lanes: OwnedLanes
+    private let storage: ClusterQueueStorage
     private let writer: QueueWriter
     private let pool: ConnectionPool
     private let bus: (any ClusterBus)?
@@ -19,6 +20,8 @@ final class QueueNode: Sendable {
     /// The uptime at which the last successful renewal of the lease was sent.
     private let renewed: Lock<UInt64>
     private let isClosed = Lock(false)
+    /// True when ``pollInterval`` has passed since the last comparison.
+    private let isTick = Lock(false)
 
     /// The interval between two comparisons of memory with the rows of this node's lanes, and between two claims while a
     /// caller waits for deliveries.
@@ -27,10 +30,12 @@ final class QueueNode: Sendable {
     private static let idleTicks: UInt64 = 2 * Timetoken.ticksPerSecond
 
     init(
-        lanes: OwnedLanes, writer: QueueWriter, pool: ConnectionPool, bus: (any ClusterBus)?, memory: NodeMemory,
+        lanes: OwnedLanes, storage: ClusterQueueStorage, writer: QueueWriter, pool: ConnectionPool,
+        bus: (any ClusterBus)?, memory: NodeMemory,
         settings: ClusterEngineSettings
     ) {
         self.lanes = lanes
+        self.storage = storage
         self.writer = writer
         self.pool = pool
         self.bus = bus
@@ -88,8 +93,42 @@ final class QueueNode: Sendable {
     }
 
     /// Claims one lane, unless another live node owns it.
-    func claim(_ number: Int64) async throws(ChatError) {
-        try await writer.run { (transaction) throws(PostgresFailure) in .success(try await transaction.claim(number)) }
+    ///
+    /// - Parameter isNeeded: true to ask the owner for the lane, if it is the lane of a pulled subscription.
+    func claim(_ number: Int64, isNeeded: Bool) async throws(ChatError) {
+        try await writer.run { (transaction) throws(PostgresFailure) in
+            .success(try await transaction.claim(number, isNeeded: isNeeded))
+        }
+    }
+
+    /// Gives the lane of a pulled subscription to the node that needs it, with its leases.
+    private func handOver(_ number: Int64) async throws(ChatError) {
+        scheduler.flush()
+        await storage.recordFinished()
+        do throws(ChatError) {
+            try await writer.run { [scheduler] (transaction) throws(PostgresFailure) in
+                .success(try await transaction.handOver(number, scheduler.suspend(number)))
+            }
+        } catch {
+            scheduler.fetchFailed(number)
+            throw error
+        }
+    }
+
+    /// Claims the lanes of leases of pulled subscriptions that other nodes own. An acknowledgment may arrive at any node.
+    /// Waits until the owners have given up the lanes, at most three seconds.
+    func acquire(_ leases: [Lease], _ reads: QueueReads) async throws(ChatError) {
+        for subscriber in Set(leases.map(\.delivery.subscriber)) where scheduler.number(of: subscriber) == nil {
+            let number = try await asking { () throws(StoreFailure) in
+                try await reads.number(of: subscriber, isPulled: true)
+            }
+            guard let number else { continue }
+            for _ in 0..<100 {
+                try await claim(number, isNeeded: true)
+                if lanes.known(number) != nil { break }
+                await settings.scheduler.sleep(.milliseconds(30))
+            }
+        }
     }
 
     /// Reorders a subscriber's waiting deliveries according to its settings, unless another node owns the lane.
@@ -130,6 +169,7 @@ final class QueueNode: Sendable {
         while !Task.isCancelled {
             await settings.scheduler.sleep(Self.pollInterval)
             lanes.allowClaim()
+            isTick.withLock { $0 = true }
             lanes.signal.send()
         }
     }
@@ -149,9 +189,9 @@ final class QueueNode: Sendable {
     private func follow() async throws(ChatError) {
         let moment = memory.clock.now.rawValue + Self.idleTicks
         let idle = Lock<[Int64]>([])
-        let reordered: [Int64]
+        let found: (reordered: [Int64], wanted: [Int64])
         do throws(ChatError) {
-            reordered = try await writer.run { [memory, scheduler] (transaction) throws(PostgresFailure) in
+            found = try await writer.run { [memory, scheduler] (transaction) throws(PostgresFailure) in
                 // Lanes are suspended within the transaction. So a caller whose lane is suspended can claim it
                 // afterwards.
                 let all = idle.withLock { idle in
@@ -164,13 +204,21 @@ final class QueueNode: Sendable {
             for number in idle.withLock({ $0 }) { scheduler.fetchFailed(number) }
             throw error
         }
-        for number in reordered { try await reorder(number) }
-        for number in scheduler.pulledLanes where lanes.known(number) == nil { try await claim(number) }
+        for number in found.reordered { try await reorder(number) }
+        for number in found.wanted { try await handOver(number) }
+        // Two nodes whose callers wait for the same lane ask each other for it once in a while only.
+        let isTick = self.isTick.withLock { isTick in
+            defer { isTick = false }
+            return isTick
+        }
+        for number in scheduler.pulledLanes where lanes.known(number) == nil {
+            try await claim(number, isNeeded: isTick)
+        }
         if scheduler.hasWaiters, lanes.beginClaim(now: memory.clock.now) { _ = try await claim() }
     }
 
     /// Records the finished attempts, ends the waits, and gives up all lanes and the lease.
-    func close(_ storage: ClusterQueueStorage) async {
+    func close() async {
         scheduler.flush()
         await storage.recordFinished()
         isClosed.withLock { $0 = true }

@@ -76,11 +76,13 @@ struct QueueReads: Sendable {
     }
 
     /// The number of a subscriber; nil if it does not exist.
-    func number(of subscriber: SubscriberID) async throws(StoreFailure) -> Int64? {
+    ///
+    /// - Parameter isPulled: true to find only a pulled subscription.
+    func number(of subscriber: SubscriberID, isPulled: Bool = false) async throws(StoreFailure) -> Int64? {
         let rows = try await pool.run([
             Statement(
-                "SELECT id FROM subscriber WHERE app = $1 AND name = $2",
-                [.text(subscriber.app.name), .text(subscriber.name)])
+                "SELECT id FROM subscriber WHERE app = $1 AND name = $2 AND (pulled OR NOT $3)",
+                [.text(subscriber.app.name), .text(subscriber.name), .boolean(isPulled)])
         ])[0]
         return rows.count > 0 ? rows.integer(0, 0) : nil
     }

@@ -86,8 +86,64 @@ extension QueueTransaction {
     }
 
     /// Makes this node the owner of one lane, unless another live node owns it.
-    func claim(_ number: Int64) async throws(PostgresFailure) {
-        _ = try await claim("s.id = $3", .integer(number))
+    ///
+    /// - Parameter isNeeded: true to ask the owner for the lane, if it is the lane of a pulled subscription.
+    func claim(_ number: Int64, isNeeded: Bool) async throws(PostgresFailure) {
+        guard lanes.known(number) == nil, try await claim("s.id = $3", .integer(number)) == 0, isNeeded else { return }
+        let asked = try await run([
+            Statement(
+                "UPDATE subscriber SET wanted = $2 WHERE id = $1 AND pulled AND owner <> $2 AND wanted IS NULL",
+                [.integer(number), .integer(lanes.node)])
+        ])[0]
+        if asked.affected > 0 { afterCommit { [lanes] in lanes.changed([number]) } }
+    }
+
+    /// Gives up the lane of a pulled subscription, and stores its leases for the next owner.
+    ///
+    /// - Parameter leases: the leases. The lane leases nothing until the end of the transaction.
+    func handOver(_ number: Int64, _ leases: [TransferredLease]) async throws(PostgresFailure) {
+        later(
+            Statement(
+                """
+                INSERT INTO lease(tt, ep, due, fence, attempt, since, until, in_line)
+                SELECT tt, ep, due, fence, attempt, since, until, in_line <> 0
+                FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+                    $7::bigint[], $8::bigint[]) AS k(tt, ep, due, fence, attempt, since, until, in_line)
+                WHERE EXISTS (SELECT 1 FROM subscriber s WHERE s.id = $9 AND s.owner = $10)
+                ON CONFLICT DO NOTHING
+                """,
+                leases.map(\.key).columns + [
+                    .integers(leases.map { Int64(clamping: $0.item.due) }),
+                    .integers(leases.map { Int64(bitPattern: $0.fence) }),
+                    .integers(leases.map { Int64(bitPattern: $0.attempt) }), .integers(leases.map(\.since.stored)),
+                    .integers(leases.map(\.until.stored)), .integers(leases.map { $0.isInLine ? 1 : 0 }),
+                    .integer(number), .integer(lanes.node),
+                ]))
+        later(
+            Statement(
+                "UPDATE subscriber SET owner = NULL, wanted = NULL WHERE id = $1 AND owner = $2",
+                [.integer(number), .integer(lanes.node)]))
+        afterCommit { [lanes] in
+            lanes.remove([number])
+            lanes.changed([number])
+        }
+    }
+
+    /// Removes and returns the leases that the last owner of a lane has stored.
+    private func transferredLeases(of number: Int64) async throws(PostgresFailure) -> [TransferredLease] {
+        let rows = try await run([
+            Statement(
+                "DELETE FROM lease WHERE ep = $1 RETURNING tt, ep, due, fence, attempt, since, until, in_line",
+                [.integer(number)])
+        ])[0]
+        return (0..<rows.count).map { row in
+            let key = rows.deliveryKey(row)
+            return TransferredLease(
+                item: DueItem(event: key.event, due: UInt64(clamping: rows.integer(row, 2) ?? 0)),
+                subscriber: number, fence: UInt64(bitPattern: rows.integer(row, 3) ?? 0),
+                attempt: UInt64(bitPattern: rows.integer(row, 4) ?? 0), since: rows.timetoken(row, 5) ?? .zero,
+                until: rows.timetoken(row, 6) ?? .zero, isInLine: rows.boolean(row, 7) ?? false)
+        }
     }
 
     // The owner's lease is read in a subquery, and not in a join: if another node has just claimed the lane, the server
@@ -96,7 +152,7 @@ extension QueueTransaction {
         let rows = try await run([
             Statement(
                 """
-                UPDATE subscriber s SET owner = $1, fence = s.fence + 1 WHERE s.id IN (
+                UPDATE subscriber s SET owner = $1, wanted = NULL, fence = s.fence + 1 WHERE s.id IN (
                     SELECT s.id FROM subscriber s WHERE \(condition) AND s.id <> ALL($2)
                     AND (s.owner IS NULL OR s.owner = $1 OR NOT EXISTS (SELECT 1 FROM node n
                         WHERE n.id = s.owner AND n.lease_until > \(LaneRow.databaseTime)))
@@ -107,12 +163,15 @@ extension QueueTransaction {
         let claimed = LaneRow.all(rows)
         guard !claimed.isEmpty else { return 0 }
         // The earliest deliveries are read at once, so that they can be leased without another round trip.
-        let most = max(64, DeliveryScheduler.fetchedDeliveries / claimed.count)
+        var leases: [TransferredLease] = []
+        for lane in claimed where lane.settings.isPulled { leases += try await transferredLeases(of: lane.number) }
+        let most = max(64, DeliveryScheduler.fetchedDeliveries / claimed.count) + leases.count
         let items = try await run(claimed.map { Self.earliest(of: $0.number, most) })
         for (lane, rows) in zip(claimed, items) {
             let due = Self.dueItems(rows)
-            afterCommit { [lanes, scheduler] in
+            afterCommit { [lanes, scheduler, leases] in
                 lanes.adopt(lane, waiting: lane.waiting)
+                scheduler.receive(leases.filter { $0.key.subscriber == lane.number })
                 scheduler.replace(lane.number, with: due, isComplete: due.count < most)
             }
         }
@@ -137,13 +196,15 @@ extension QueueTransaction {
     }
 
     /// Compares memory with the rows of the lanes of this node, and gives up lanes. Returns the lanes that must be
-    /// reordered.
+    /// reordered, and those that other nodes need.
     ///
     /// - Parameter idle: the lanes to give up. They lease nothing until the end of the transaction.
-    func compareLanes(givingUp idle: [Int64], _ memory: NodeMemory) async throws(PostgresFailure) -> [Int64] {
+    func compareLanes(
+        givingUp idle: [Int64], _ memory: NodeMemory
+    ) async throws(PostgresFailure) -> (reordered: [Int64], wanted: [Int64]) {
         let rows = try await run([
             Statement(
-                "UPDATE subscriber SET owner = NULL WHERE id = ANY($1) AND owner = $2",
+                "UPDATE subscriber SET owner = NULL, wanted = NULL WHERE id = ANY($1) AND owner = $2",
                 [.integers(idle), .integer(lanes.node)]),
             Statement("SELECT \(LaneRow.columns) FROM subscriber s WHERE s.owner = $1", [.integer(lanes.node)]),
             Statement("SELECT name, tt FROM cursor"),
@@ -157,6 +218,7 @@ extension QueueTransaction {
         for row in 0..<rows[2].count {
             memory.retention.move(CursorName(rows[2].text(row, 0) ?? ""), to: rows[2].timetoken(row, 1) ?? .zero)
         }
-        return owned.filter { $0.isReordering && holder(of: $0) == .me }.map(\.number)
+        let mine = owned.filter { holder(of: $0) == .me && !idle.contains($0.number) }
+        return (mine.filter(\.isReordering).map(\.number), mine.filter { $0.wanted != nil }.map(\.number))
     }
 }

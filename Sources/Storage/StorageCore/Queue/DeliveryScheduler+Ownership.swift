@@ -39,6 +39,34 @@ extension DeliveryScheduler {
         }
     }
 
+    /// Suspends a lane until ``remove(_:)`` or ``fetchFailed(_:)``, and returns its leases.
+    package func suspend(_ number: Int64) -> [TransferredLease] {
+        let (now, time) = (storage.uptime(), clock.now)
+        return state.withLock { state in
+            state.lanes[number]?.isFetching = true
+            return state.leases.filter { $0.key.subscriber == number }.map { key, held in
+                TransferredLease(
+                    item: held.item, subscriber: number, fence: held.fence, attempt: held.attempt,
+                    since: time.adding(.zero - .nanoseconds(Int64(clamping: now - min(now, held.since)))),
+                    until: time.adding(.nanoseconds(Int64(clamping: held.until - min(held.until, now)))),
+                    isInLine: held.isInLine)
+            }
+        }
+    }
+
+    /// Adds the leases of a pulled subscription that another node has given to this node.
+    package func receive(_ leases: [TransferredLease]) {
+        let (now, time) = (storage.uptime(), clock.now)
+        change { state in
+            for lease in leases {
+                let age = Duration.nanoseconds(Int64(time.rawValue - min(time.rawValue, lease.since.rawValue)) * 100)
+                let rest = Int64(lease.until.rawValue - min(lease.until.rawValue, time.rawValue)) * 100
+                state.receive(
+                    lease, since: now - min(now, age.nanoseconds), until: now + UInt64(clamping: rest))
+            }
+        }
+    }
+
     /// True when a caller waits for a delivery of a webhook.
     package var hasWaiters: Bool { state.withLock { !$0.waiters.isEmpty } }
 
@@ -46,7 +74,42 @@ extension DeliveryScheduler {
     package var pulledLanes: [Int64] { state.withLock { Array($0.pullers.keys) } }
 }
 
+/// A lease of a pulled subscription that moves from one node to another.
+package struct TransferredLease: Sendable {
+    package let item: DueItem
+    package let key: DeliveryKey
+    package let fence: UInt64
+    package let attempt: UInt64
+    package let since: Timetoken
+    package let until: Timetoken
+    package let isInLine: Bool
+
+    package init(
+        item: DueItem, subscriber: Int64, fence: UInt64, attempt: UInt64, since: Timetoken, until: Timetoken,
+        isInLine: Bool
+    ) {
+        self.item = item
+        key = DeliveryKey(event: item.event, subscriber: subscriber)
+        self.fence = fence
+        self.attempt = attempt
+        self.since = since
+        self.until = until
+        self.isInLine = isInLine
+    }
+}
+
 extension SchedulerState {
+    /// Adds a lease of a pulled subscription that began on another node.
+    fileprivate mutating func receive(_ lease: TransferredLease, since: UInt64, until: UInt64) {
+        guard let lane = lanes[lease.key.subscriber] else { return }
+        leases[lease.key] = DeliveryScheduler.LeaseState(
+            item: lease.item, fence: lease.fence, attempt: lease.attempt, since: since, until: until,
+            isInLine: lease.isInLine, isPulled: true)
+        lane.leaseCount += 1
+        lane.attemptsUnderWay += 1
+        ends.push(LeaseEnd(until: until, key: lease.key))
+    }
+
     /// Removes a lane and its leases.
     fileprivate mutating func remove(_ number: Int64) {
         guard let lane = lanes[number] else { return }

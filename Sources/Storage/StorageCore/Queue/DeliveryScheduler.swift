@@ -103,7 +103,7 @@ package final class DeliveryScheduler: Sendable {
 
     let state: Lock<SchedulerState>
     let storage: any QueueStorage
-    private let clock: WallClock
+    let clock: WallClock
     private let batcher = AttemptBatcher()
 
     /// Creates the queue. `life` is the number of times that the database was opened. Each lease has a number (`fence`)
