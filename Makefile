@@ -40,12 +40,14 @@ crash: export PARLEY_CRASH_ROUNDS ?= 20
 crash: build
 	@scripts/client-tests $(BINARY) -s -k survive_kills
 
-## Delivers 100,000 events to twenty webhooks, eight of which fail, while the gateway is killed ten times.
+## Delivers 100,000 events to twenty webhooks, eight of which fail, while the gateway is killed ten times. Then runs the
+## behaviours of a storage engine with clusters without a bus, and with a bus that drops half of the hints.
 chaos: export PARLEY_CHAOS_EVENTS ?= 100000
 chaos: export PARLEY_CHAOS_KILLS ?= 10
 chaos: export PARLEY_CHAOS_TURNS ?= 4
-chaos: build
+chaos: build servers
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
+	PARLEY_CLUSTERS=1 $(SWIFT) test --filter ClusterEngineTests
 
 ## Random inputs for the module JSONSchema, with the address sanitizer, and random requests for every route.
 fuzz: export PARLEY_FUZZ_SECONDS ?= 150

@@ -1,5 +1,6 @@
 import ChatModel
 import EngineConformance
+import Glibc
 import Locking
 import Logging
 import NATSSupport
@@ -179,7 +180,7 @@ struct ConformanceTests {
         try await behaviour.run { limits, clock in try await ClusterUnderTest(nodes: 1, limits, clock) }
     }
 
-    @Test(arguments: Behaviour.all)
+    @Test(arguments: isThorough ? Behaviour.all : Behaviour.ofLogAndDirectory)
     func threeNodes(_ behaviour: Behaviour) async throws {
         let server = try await Self.nats.value
         try await behaviour.run { limits, clock in
@@ -187,17 +188,21 @@ struct ConformanceTests {
         }
     }
 
-    @Test(arguments: Behaviour.all)
+    @Test(.enabled(if: Self.isThorough, Self.comment), arguments: Behaviour.all)
     func threeNodesWithoutBus(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in try await ClusterUnderTest(nodes: 3, limits, clock) }
     }
 
-    @Test(arguments: Behaviour.all)
+    @Test(.enabled(if: Self.isThorough, Self.comment), arguments: Behaviour.all)
     func threeNodesWithBusThatDropsHalf(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in
             try await ClusterUnderTest(nodes: 3, bus: .local(LocalBus { $0 % 2 == 0 }), limits, clock)
         }
     }
+
+    /// True for the behaviours of more clusters, which take four more minutes.
+    private static let isThorough = getenv("PARLEY_CLUSTERS") != nil
+    private static let comment: Comment = "set PARLEY_CLUSTERS, as `make chaos` does"
 
     private static let nats = Task { try await NATSServer() }
 }

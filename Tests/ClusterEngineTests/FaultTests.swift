@@ -284,6 +284,8 @@ private final class LossyStore: ClusterStore {
         func rollback() async { await transaction.rollback() }
     }
 
+    var queue: QueueDatabase { store.queue }
+
     func begin() async throws(StoreFailure) -> any StoreTransaction {
         Transaction(transaction: try await store.begin(), store: self)
     }

@@ -56,9 +56,27 @@ struct ClusterDeliveries: DeliveryQueue {
                 let leases = try await scheduler.leases(request, within: .zero)
                 guard leases.isEmpty else { return leases }
             }
-            // The lane may have been given up since it was found.
+            // The lane may have been given up since it was found, and may be given up again meanwhile.
             try await node.claim(number, isNeeded: true)
-            return try await scheduler.leases(request, within: wait)
+            let leases = try await scheduler.leases(request, within: wait)
+            guard leases.isEmpty, try await isDue(number) else { return leases }
+            try await node.claim(number, isNeeded: true)
+            return try await scheduler.leases(request, within: max(wait, Self.claimWait))
+        }
+    }
+
+    /// The time that a caller waits for a lane which has due deliveries.
+    private static let claimWait: Duration = .milliseconds(200)
+
+    /// True if a subscriber has due deliveries in the store. Some of them may be leased.
+    private func isDue(_ number: Int64) async throws(ChatError) -> Bool {
+        let now = memory.clock.now
+        return try await asking { () throws(StoreFailure) in
+            try await reads.pool.run([
+                Statement(
+                    "SELECT EXISTS (SELECT 1 FROM delivery WHERE ep = $1 AND state = 0 AND due <= $2)",
+                    [.integer(number), .timetoken(now)])
+            ])[0].boolean(0, 0) ?? false
         }
     }
 
