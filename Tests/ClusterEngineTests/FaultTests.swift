@@ -20,7 +20,7 @@ extension EventDraft {
     }
 }
 
-/// What callers were told about the events that they appended, by the text of the event.
+/// The outcomes that callers received for the events that they appended, by the text of the event.
 private final class Ledger: Sendable {
     private struct State: Sendable {
         var stored: [String: Timetoken] = [:]

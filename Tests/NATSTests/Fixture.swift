@@ -5,7 +5,7 @@ import NATSSupport
 import TestSupport
 import Testing
 
-/// What a test needs of a connection: its events, and its settings with a short name.
+/// The events of a test's connection, and its settings.
 final class Events: Sendable {
     let seen = Observed([ConnectionEvent]())
 

@@ -41,8 +41,8 @@ struct NodeLease: Sendable {
     var margin: Duration = .seconds(9)
 }
 
-/// The clock of a node. It follows the clock of the store, so that all nodes agree on the time, whatever their own clocks
-/// show.
+/// The clock of a node. It follows the clock of the store, so that all nodes agree on the time even if their own clocks
+/// differ.
 final class ClusterClock: Sendable {
     private let local: WallClock
     private let followsStore: Bool

@@ -1,6 +1,6 @@
 /// The servers, the identity and the limits of a ``Connection``.
 public struct ConnectionSettings: Sendable {
-    /// How the client proves its identity to the server.
+    /// The proof of the client's identity.
     public enum Credentials: Sendable {
         /// The server asks for no credentials.
         case none

@@ -28,7 +28,7 @@ public struct NATSFailure: Error, Sendable, Equatable {
 
     /// The class of the failure.
     public var kind: Kind
-    /// What is wrong, for the log. It contains no password and no token.
+    /// The description of the failure, for the log. It contains no password and no token.
     public var message: String
 
     init(_ kind: Kind, _ message: String) {

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// What a ``Connection`` and its subscriptions share. ``SessionThread`` runs, in order, the operations of the client
+/// The state that a ``Connection`` and its subscriptions share. ``SessionThread`` runs, in order, the operations of the client
 /// library, any of which may block: the library holds one lock per connection, also while it connects to a server.
 final class Session: Sendable {
     /// The sessions that callbacks of the library belong to.

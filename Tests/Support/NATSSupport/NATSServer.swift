@@ -9,7 +9,7 @@ public final class NATSServer: Sendable {
 
     /// True if the server and the client library are installed.
     public static let isInstalled = access(program, X_OK) == 0 && dlopen("libnats.so.3.4", RTLD_NOW) != nil
-    /// What to do if it is not.
+    /// The packages to install if it is not.
     public static let installation: Comment =
         "SKIPPED: these tests need the Debian packages nats-server and libnats3.4 (apt install nats-server libnats3.4)"
 

@@ -16,7 +16,7 @@ public final class PostgresServer: Sendable {
 
     /// True if a server can be started. Suites that need one are enabled by it, with ``installation`` as comment.
     public static var isInstalled: Bool { programs != nil }
-    /// What to install where ``isInstalled`` is false.
+    /// The packages to install where ``isInstalled`` is false.
     public static let installation: Comment =
         "PostgreSQL is not installed: run scripts/install-test-servers, or install postgresql-15 and libpq5"
 

@@ -2,7 +2,7 @@ import ChatModel
 import Locking
 import StorageCore
 
-/// What a node keeps in memory: the newest commits, and the state that every read needs.
+/// The memory of a node: the newest commits, and the state that every read needs.
 final class NodeMemory: Sendable {
     let tail: Tail
     let tailIndex: TailIndex

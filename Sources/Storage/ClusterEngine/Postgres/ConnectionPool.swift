@@ -29,7 +29,7 @@ actor ConnectionPool {
         try await with { (connection) throws(PostgresFailure) in try await connection.run(statements) }
     }
 
-    /// Calls `body` with a connection that nobody else uses. `body` must end every transaction that it begins; after an
+    /// Calls `body` with a connection of its own. `body` must end every transaction that it begins; after an
     /// error the pool ends it.
     func with<Value: Sendable>(
         _ body: @Sendable (Connection) async throws(PostgresFailure) -> Value

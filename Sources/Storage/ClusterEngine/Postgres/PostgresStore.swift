@@ -75,7 +75,7 @@ final class PostgresStore: ClusterStore {
     }
 
     func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool {
-        // Whoever holds the lane knows that the transaction has ended, because it held the lane, too.
+        // The transaction held the lane. So it has ended when this one holds the lane.
         guard let transaction = transaction as? PostgresTransaction,
             let next = try await begin() as? PostgresTransaction
         else { return false }

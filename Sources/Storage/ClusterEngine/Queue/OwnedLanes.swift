@@ -5,7 +5,7 @@ import StorageCore
 /// The lanes (queues of subscribers) that this node owns. Only the owner leases the deliveries of a lane. Every claim of
 /// a lane increases its fence, so that the outcomes of a former owner are void.
 final class OwnedLanes: Sendable {
-    /// What this node knows of the row of a lane.
+    /// The values of a lane's row that this node has read last.
     struct Known: Sendable, Equatable {
         /// The number of claims of the lane.
         var fence: Int64

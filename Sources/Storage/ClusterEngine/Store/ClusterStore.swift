@@ -9,8 +9,8 @@ import StorageCore
 protocol ClusterStore: Sendable {
     /// Begins a transaction, and waits until it holds the lane.
     func begin() async throws(StoreFailure) -> any StoreTransaction
-    /// Whether the last transaction of this node, whose connection was lost during the commit, has been committed. Waits
-    /// until the store has ended it.
+    /// Returns true if the last transaction of this node was committed. Called when the connection was lost during the
+    /// commit. Waits until the store has ended the transaction.
     func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool
     /// Reads the head, and everything committed after `head`, from one snapshot. Calls `body` with each part in the
     /// order in which a follower must apply the parts.
@@ -200,7 +200,7 @@ struct StoredClaim: Sendable {
     var events: [Event?] = []
 }
 
-/// What a transaction writes.
+/// The changes that a transaction writes.
 struct StoreChanges: Sendable {
     /// The head after the commit.
     var head: Head

@@ -16,7 +16,7 @@ final class Batch {
     private var found = Found()
     /// The effects of the batch on what was read.
     private var overlay = Found()
-    /// What the transaction will write. Its head is set by ``finish()``.
+    /// The changes that the transaction will write. ``finish()`` sets their head.
     private(set) var changes: StoreChanges
     private var last: UInt64
     private var revision: Revision
@@ -98,7 +98,8 @@ final class Batch {
 
     // MARK: Appends
 
-    /// What an append needs. When it is known, more may be needed: the events of earlier requests, for instance.
+    /// Returns the state that an append needs and the batch does not know. When this state is known, the append may need
+    /// more, for instance the events of earlier requests.
     func missing(for drafts: [EventDraft], claim: Claim?, unlessChangedSince since: Revision?) -> Lookup {
         var lookup = Lookup()
         if let claim {
@@ -232,7 +233,7 @@ final class Batch {
 
     // MARK: Records
 
-    /// What a write of records and events needs.
+    /// Returns the state that a write of records and events needs and the batch does not know.
     func missing(for changes: [RecordChange], events: [EventDraft], claim: Claim? = nil) -> Lookup {
         var lookup = Lookup(records: Set(changes.map(\.key)))
         lookup.formUnion(missing(for: events, claim: claim, unlessChangedSince: nil))
@@ -288,7 +289,7 @@ final class Batch {
         return RecordSnapshot(now: now, next: next, etag: ETag.text(tag), records: records)
     }
 
-    /// What the commit of a decision needs.
+    /// Returns the state that the commit of a decision needs and the batch does not know.
     func missing<Value>(for decision: Decision<Value>) -> Lookup {
         var lookup = Lookup(events: Set((decision.requires + decision.removals).map(\.timetoken)))
         lookup.formUnion(missing(for: decision.changes, events: decision.events, claim: decision.claim))

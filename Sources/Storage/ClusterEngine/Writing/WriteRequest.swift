@@ -10,11 +10,12 @@ protocol WriteRequest: AnyObject, Sendable {
     var bytes: Int { get }
     /// The uptime in nanoseconds at which the request was made.
     var since: UInt64 { get }
-    /// What the request surely reads. It is read for all requests of a batch at once.
+    /// The state that the request always reads. The writer reads it for all requests of a batch at once.
     var lookup: Lookup { get }
     /// True if the request needs a transaction of its own.
     var isExclusive: Bool { get }
-    /// What the request probably reads after ``lookup`` was read, for all requests of a batch at once.
+    /// The state that the request probably reads after ``lookup``. The writer reads it for all requests of a batch at
+    /// once.
     func followUp(in batch: Batch) -> Lookup
     /// Carries out the request: reads what the batch does not know yet, and changes the batch.
     func perform(on batch: Batch, _ transaction: any StoreTransaction) async throws(StoreFailure)
