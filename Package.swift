@@ -112,8 +112,10 @@ let package = Package(
         module(
             "App", "Gateway",
             uses: [
-                "ChatCore", "ChatModel", "Dashboard", "LongPolling", "HTTPClient", "HTTPServer", "InboundHooks", "JSON",
-                "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Text", "Webhooks", "YAML", logging,
+                "ChatCore", "ChatModel", "ClusterEngine", "Dashboard", "LongPolling", "HTTPClient", "HTTPServer",
+                "InboundHooks", "JSON", "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Text",
+                "Webhooks",
+                "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(
@@ -178,7 +180,7 @@ let package = Package(
             "GatewayTests",
             uses: [
                 "ChatCore", "ChatModel", "ChatSupport", "Gateway", "HTTPClient", "HTTPServer", "JSON", "Locking",
-                "SQLiteEngine", "Signing", "TestSupport", logging,
+                "NATSSupport", "PostgresSupport", "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport", "Text"]),

@@ -109,7 +109,7 @@ import Testing
     @Test("reports a leftover key file, and an unfinished restore")
     func leftovers() async throws {
         try await withData {
-            try AdminKeyFile(in: data).write("parley_key")
+            try AdminKeyFile(in: data).draft("parley_key").keep()
             #expect(finding("admin_key")?.status == .warning)
             try Data().write(to: URL(filePath: data + "/" + DataDirectory.unfinishedName))
             #expect(finding("restore")?.status == .failure)

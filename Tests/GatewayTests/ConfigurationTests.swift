@@ -185,6 +185,46 @@ import Testing
         try withFile("\n") { path in #expect(refusal("secrets_key_file: \(path)").contains("32 bytes")) }
     }
 
+    private static let database = "postgres://parley@db1,db2/parley"
+
+    @Test("uses the data directory, or the database of a cluster from a flag, a variable or a file")
+    func stores() throws {
+        #expect(try load().configuration.store() == .directory("parley-data"))
+        let flags = [(name: "engine", value: Self.database), (name: "bus", value: "nats://n1,tls://n2:4223")]
+        let cluster = GatewayStore.cluster(url: Self.database, bus: ["nats://n1", "tls://n2:4223"])
+        #expect(try load(flags: flags).configuration.store() == cluster)
+        let secret = "postgres://parley:hush@db1/parley"
+        let loaded = try load(environment: ["PARLEY_ENGINE": secret])
+        #expect(try loaded.configuration.store() == .cluster(url: secret, bus: []))
+        #expect(try #require(Settings.named("engine")).text(in: loaded.configuration) == "••••")
+        try withFile("\(secret)\n") { path in
+            let store = try load("engine_file: \(path)").configuration.store()
+            #expect(store == .cluster(url: secret, bus: []))
+        }
+    }
+
+    @Test(
+        "refuses a password in an argument, which every account of the machine can read",
+        arguments: ["postgres://parley:hush@db1/parley", "postgresql://db1/parley?user=parley&password=hush"])
+    func passwords(_ url: String) {
+        let text = refusal(flags: [("engine", url)])
+        #expect(text.contains("PARLEY_ENGINE") && !text.contains("hush"), "\(text)")
+    }
+
+    @Test("refuses settings of a cluster that contradict each other, without repeating a password")
+    func uselessStores() throws {
+        let wrong = refusal(environment: ["PARLEY_ENGINE": "mysql://parley:hush@db1/parley"])
+        #expect(wrong.contains("engine must be the URL of a PostgreSQL database") && !wrong.contains("hush"))
+        #expect(refusal(flags: [("bus", "nats://n1")]).contains("set engine"))
+        #expect(refusal(flags: [("engine", Self.database), ("bus", "n1:4222")]).contains("nats://"))
+        let credentials = refusal(flags: [("engine", Self.database), ("bus", "nats://parley:hush@n1")])
+        #expect(credentials.contains("must not contain credentials") && !credentials.contains("hush"))
+        try withFile("\n") { path in #expect(refusal("engine_file: \(path)").contains("is empty")) }
+        try withFile(Self.database) { path in
+            #expect(refusal("engine: \(Self.database)\nengine_file: \(path)").contains("must not both be set"))
+        }
+    }
+
     private func withFile(_ text: String, _ body: (String) throws -> Void) throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("parley-key-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: file) }

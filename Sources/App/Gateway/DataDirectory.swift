@@ -2,8 +2,6 @@ import ChatCore
 import ChatModel
 import Glibc
 import Locking
-import Logging
-import SQLiteEngine
 
 /// The data directory of a gateway.
 struct DataDirectory {
@@ -85,7 +83,8 @@ struct DataDirectory {
 }
 
 /// A new admin key of the first app, for an operator who has lost the key. It is created in the data directory of a
-/// stopped gateway. This is safe, because an account that can write the directory can already read all data.
+/// stopped gateway, or in the database of a cluster, which may be running. This is safe, because an account that can
+/// write the store can already read all data.
 public struct RecoveredKey: Sendable {
     /// The id of the first app.
     public let app: String
@@ -99,23 +98,16 @@ public struct RecoveredKey: Sendable {
     /// - Throws: `SettingError` or an error of the store: when the data directory does not contain the data of a
     ///   gateway, when a gateway is using the data directory, or when the store cannot be used.
     public init(_ configuration: Configuration) async throws {
-        let missing = SettingError(
-            "data: '\(configuration.dataDirectory)' does not contain a gateway's data; pass the right directory with --data"
-        )
-        guard StoreFile(at: configuration.dataDirectory + "/" + DataDirectory.databaseName).exists else {
-            throw missing
-        }
-        let data = try DataDirectory(at: configuration.dataDirectory)
-        try data.requireComplete()
-        let engine = try await SQLiteEngine(
-            SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
+        let store = try configuration.store()
+        try store.requireData()
+        let engine = try await store.open(configuration)
         do {
             guard let executor = ThreadExecutor(name: "recover") else {
                 throw SettingError("the system cannot start a thread")
             }
             let service = ChatService(
                 engine: engine, limits: configuration.limits, vault: try configuration.vault(), executor: executor)
-            guard let issued = try await service.recoverAdminKey() else { throw missing }
+            guard let issued = try await service.recoverAdminKey() else { throw store.missingData }
             (app, id, text) = (issued.key.app.name, issued.key.id, issued.text)
         } catch {
             await engine.close()

@@ -7,7 +7,6 @@ import InboundHooks
 import JSON
 public import Logging
 import NativeAPI
-import SQLiteEngine
 import Webhooks
 
 /// The whole gateway: opens the store, serves requests, and closes everything when it stops.
@@ -47,13 +46,12 @@ public struct GatewayServer: Sendable {
         whenListening: @escaping @Sendable (String) -> Void = { _ in }, reloadingUntil stop: @escaping Stop
     ) async throws {
         seedJSON()
-        // The port is opened before the data directory, so that a second gateway that is started by mistake changes
-        // nothing.
+        // The port is opened before the store, so that a second gateway that is started by mistake changes nothing.
         let claimed = try ReservedAddress(host: configuration.listenHost, port: UInt16(configuration.listenPort))
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }
-        let engine = try await openEngine()
+        let engine = try await configuration.store().open(configuration)
         do {
             let assembly = try ServiceContainer(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
             try await sealSecrets(assembly)
@@ -63,13 +61,6 @@ public struct GatewayServer: Sendable {
             throw error
         }
         await engine.close()
-    }
-
-    private func openEngine() async throws -> SQLiteEngine {
-        let data = try DataDirectory(at: configuration.dataDirectory)
-        try data.requireComplete()
-        return try await SQLiteEngine(
-            SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: Logger(label: "store")))
     }
 
     /// Starts the parts of the gateway in the order of their dependencies, and stops them in reverse order.

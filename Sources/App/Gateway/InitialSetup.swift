@@ -3,7 +3,7 @@ import ChatModel
 import Glibc
 import Signing
 
-/// Sets up an empty data directory: creates one app and one admin key.
+/// Sets up an empty store: creates one app and one admin key.
 struct InitialSetup {
     let configuration: Configuration
     let keyring: Keyring
@@ -16,7 +16,8 @@ struct InitialSetup {
     /// The admin key of the app in dev mode.
     static let demoKey = "dev"
 
-    /// Creates the first app. Returns the app and the location of its key; nil when an app already exists.
+    /// Creates the first app. Returns the app and the location of its key; nil when an app already exists, because this
+    /// is not the first start, or because another node of the cluster has created the app at the same time.
     func establish() async throws -> FirstApp? {
         guard keyring.apps.isEmpty else { return nil }
         let app = try app()
@@ -25,13 +26,24 @@ struct InitialSetup {
         let key = SystemRandomSource().token(prefix: "parley_")
         if isWatched { return try await establish(app, key, .shown(key)) }
         // The file is written before the app is created, because an app whose key is lost would lock its operator out.
-        let file = AdminKeyFile(in: configuration.dataDirectory)
-        try file.write(key)
-        return try await establish(app, key, .filed(path: file.path))
+        // A node of a cluster has no data directory until then.
+        let file = AdminKeyFile(in: try DataDirectory(at: configuration.dataDirectory).path)
+        let draft = try file.draft(key)
+        guard let made = try await establish(app, key, .filed(path: file.path)) else {
+            draft.remove()
+            return nil
+        }
+        try draft.keep()
+        return made
     }
 
-    private func establish(_ app: AppRecord, _ key: String, _ place: FirstApp.KeyPlace) async throws -> FirstApp {
-        _ = try await keyring.establish(app, keyText: key)
+    private func establish(
+        _ app: AppRecord, _ key: String, _ place: FirstApp.KeyPlace
+    ) async throws(ChatError) -> FirstApp? {
+        do throws(ChatError) { _ = try await keyring.establish(app, keyText: key) } catch {
+            guard error.code == .conflict else { throw error }
+            return nil
+        }
         return FirstApp(name: app.name, key: place)
     }
 
@@ -50,7 +62,7 @@ struct InitialSetup {
     }
 }
 
-/// The app of a new data directory.
+/// The app of a new store.
 struct FirstApp: Equatable {
     enum KeyPlace: Equatable {
         /// The user knows the key already: it is set in the settings, or it is the fixed key of dev mode.
@@ -73,22 +85,41 @@ struct AdminKeyFile {
         path = directory.hasSuffix("/") ? directory + "admin-key" : directory + "/admin-key"
     }
 
-    /// Writes the key and a line end. The file is synchronized to disk, because its path is reported afterwards.
+    /// Writes the key and a line end to a file of this process in the same directory, which ``Draft/keep()`` renames. The
+    /// file is synchronized to disk, because its path is reported afterwards.
     ///
-    /// An existing file with the same name is from an interrupted start, or the operator has not removed it. Its key is
-    /// no longer valid and is replaced.
-    func write(_ key: String) throws(SettingError) {
-        guard unlink(path) == 0 || errno == ENOENT else { throw failure("replace") }
+    /// - Throws: `SettingError` when the file cannot be written.
+    func draft(_ key: String) throws(SettingError) -> Draft {
+        let draft = Draft(path: "\(path).\(getpid())", target: path)
+        // A file with this name is from an interrupted start of a process with the same number. Its key is not in use.
+        guard unlink(draft.path) == 0 || errno == ENOENT else { throw draft.failure("replace") }
         // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw failure("create") }
+        let file = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw draft.failure("create") }
         defer { close(file) }
         var line = key + "\n"
         let isWritten = line.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) == $0.count }
-        guard isWritten, fsync(file) == 0 else { throw failure("write") }
+        guard isWritten, fsync(file) == 0 else { throw draft.failure("write") }
+        return draft
     }
 
-    private func failure(_ verb: String) -> SettingError {
-        SettingError("data: cannot \(verb) '\(path)': \(String(cString: strerror(errno)))")
+    /// The file before the app is created. Nodes of a cluster that start at the same time in the same directory do not
+    /// overwrite each other's file.
+    struct Draft {
+        let path: String
+        let target: String
+
+        /// Gives the file its name. An existing file with that name is one that the operator has not removed. Its key is
+        /// not in use, because the store was empty.
+        func keep() throws(SettingError) {
+            guard rename(path, target) == 0 else { throw failure("rename") }
+        }
+
+        /// Removes the file.
+        func remove() { unlink(path) }
+
+        func failure(_ verb: String) -> SettingError {
+            SettingError("data: cannot \(verb) '\(path)': \(String(cString: strerror(errno)))")
+        }
     }
 }

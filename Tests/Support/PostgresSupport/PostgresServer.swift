@@ -76,6 +76,12 @@ public final class PostgresServer: Sendable {
         "host=\(folder.path) user=postgres dbname=\(database)"
     }
 
+    /// Creates an empty database and returns its URL, for the role `postgres`.
+    public func makeDatabaseURL() async throws -> String {
+        let info = try await makeDatabase()
+        return "postgres:///\(info.split(separator: "=").last!)?host=\(folder.path)&user=postgres"
+    }
+
     /// Creates an empty database and returns its connection info.
     public func makeDatabase() async throws -> String {
         let number = databases.withLock { count in

@@ -89,6 +89,13 @@ public struct Diagnostics: Sendable {
         let data = DataCheck(path: configuration.dataDirectory)
         var findings = LibraryCheck().results + LimitCheck(configuration: configuration).results
         findings += CertificateCheck(configuration: configuration, clock: clock).results
+        guard !configuration.isCluster else {
+            return findings + [
+                CheckResult(
+                    "engine", .ok, "the data is in PostgreSQL, which is not checked here",
+                    advice: "'parley engine check' checks the database and the bus")
+            ]
+        }
         findings += data.results
         guard data.hasDatabase else { return findings }
         let vault: Vault
@@ -101,8 +108,10 @@ public struct Diagnostics: Sendable {
             + StoreCheck(path: data.database, vault: vault, clock: clock, isThorough: isThorough).results
     }
 
-    /// True when a gateway in any process is using the data directory; nil when there is no database.
-    public var isServed: Bool? { DataCheck(path: configuration.dataDirectory).isServed }
+    /// True when a gateway in any process is using the data directory; nil when there is no database, and for a cluster.
+    public var isServed: Bool? {
+        configuration.isCluster ? nil : DataCheck(path: configuration.dataDirectory).isServed
+    }
 }
 
 /// The result of one check.

@@ -33,6 +33,7 @@ extension Configuration {
         _ = try allowedNetworks()
         _ = try proxyNetworks()
         _ = try vault()
+        _ = try store()
         _ = try otlpFields()
     }
 

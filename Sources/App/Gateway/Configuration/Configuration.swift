@@ -12,6 +12,15 @@ public struct Configuration: Sendable {
     public var listenPort = 8080
     /// The path of the data directory. A relative path is relative to the working directory.
     public var dataDirectory = "parley-data"
+    /// The URL of the PostgreSQL database of a cluster; empty to use `engineFile` or the data directory. See
+    /// `Configuration.storage`.
+    var engineURL = ""
+    /// The path of a file with the URL of the PostgreSQL database; empty to use `engineURL`.
+    var engineFile = ""
+    /// The URLs of the NATS servers of a cluster; empty for a cluster without a bus.
+    var busServers: [String] = []
+    /// The maximum number of connections to PostgreSQL that read.
+    var engineConnections = 4
     /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.
     var schemaDirectory = ""
     /// True in dev mode, which is for trying out the gateway. In dev mode, the gateway has fixed keys and listens on

@@ -39,6 +39,11 @@ public enum ConfigurationLoader {
         try read(environment, into: &loaded)
         for flag in flags {
             guard let setting = Settings.named(flag.name) else { throw unknown(flag.name, "flag") }
+            guard setting.name != "engine" || !DatabaseURL(flag.value).hasPassword else {
+                throw SettingError(
+                    "--engine must not contain a password, because other accounts of the machine can read the arguments "
+                        + "of a process; set PARLEY_ENGINE, engine_file or PGPASSFILE")
+            }
             try setting.read(&loaded.configuration, flag.value)
             loaded.origins[setting.name] = .flag
         }

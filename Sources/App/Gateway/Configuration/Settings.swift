@@ -23,6 +23,19 @@ public enum Settings {
     private static let general: [Setting] = [
         listen,
         .text("data", \.dataDirectory, "directory of the database; created if it does not exist"),
+        secret(
+            .text(
+                "engine", \.engineURL,
+                "PostgreSQL database of a cluster, such as postgres://parley@db1,db2/parley; empty: the database is in the directory data"
+            )),
+        .text("engine_file", \.engineFile, "file that contains the value of engine; used instead of engine"),
+        .list(
+            "bus", \.busServers,
+            "NATS servers over which the nodes of a cluster notify each other, such as nats://n1:4222; empty: the nodes ask PostgreSQL every 0.2 s"
+        ),
+        .integer(
+            "engine_connections", \.engineConnections, in: 1...100, unit: "connections",
+            "maximum number of PostgreSQL connections for reads; a node opens a few more for writes"),
         schemas,
         .flag("dev", \.isDevelopment, "development mode: well-known keys; listens on a loopback address only"),
         publicURL,

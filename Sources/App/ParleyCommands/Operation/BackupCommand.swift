@@ -23,7 +23,7 @@ struct BackupCommand: ParsableCommand {
     var isJSON = false
 
     func run() throws {
-        let data = try options.load().configuration.dataDirectory
+        let data = try options.dataDirectory()
         let report = BackupReport(isJSON: isJSON)
         let manifest = try report.following("backing up") { progress throws(BackupFailure) in
             try Backup(of: data).write(to: out, progress: progress)
@@ -52,12 +52,27 @@ struct RestoreCommand: ParsableCommand {
     var isJSON = false
 
     func run() throws {
-        let data = try options.load().configuration.dataDirectory
+        let data = try options.dataDirectory()
         let report = BackupReport(isJSON: isJSON)
         let manifest = try report.following("restoring") { progress throws(BackupFailure) in
             try RestoreOperation(backup, into: data).run(progress: progress)
         }
         report.done(manifest, "restored \(SanitizedText.safe(backup)) into \(SanitizedText.safe(data))")
+    }
+}
+
+extension ConfigurationOptions {
+    /// Loads the settings, and returns the data directory.
+    ///
+    /// - Throws: a failure when the data is in a PostgreSQL database.
+    fileprivate func dataDirectory() throws(CommandFailure) -> String {
+        let configuration = try load().configuration
+        guard !configuration.isCluster else {
+            throw CommandFailure(
+                "the data is in PostgreSQL: back it up and restore it with the tools of PostgreSQL, such as pg_dump; "
+                    + "docs/cluster.md describes how")
+        }
+        return configuration.dataDirectory
     }
 }
 

@@ -16,6 +16,15 @@ struct ConfigurationOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The directory of the database; created if missing.", valueName: "dir"))
     var data: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "The PostgreSQL database of a cluster, without a password; used instead of the directory.",
+            valueName: "url"))
+    var engine: String?
+
+    @Option(help: ArgumentHelp("The NATS servers of a cluster, separated by commas.", valueName: "urls"))
+    var bus: String?
+
     @Flag(help: "Development mode: well-known keys, on a loopback address only.")
     var dev = false
 
@@ -58,6 +67,8 @@ struct ConfigurationOptions: ParsableArguments {
         }
         if let listen { flags.append(("listen", listen)) }
         if let data { flags.append(("data", data)) }
+        if let engine { flags.append(("engine", engine)) }
+        if let bus { flags.append(("bus", bus)) }
         if dev { flags.append(("dev", "true")) }
         return flags
     }
@@ -72,12 +83,13 @@ struct KeysCommand: AsyncParsableCommand {
     /// `parley keys recover`: creates a new admin key on the gateway's machine, for an operator who has lost the key.
     struct Recover: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Create an admin key of the first app. Requires access to the data directory, but no other key.",
+            abstract: "Create an admin key of the first app. Requires access to the data, but no other key.",
             discussion: """
                 parley keys recover --data /var/lib/parley
 
                 For an operator who has lost every admin key. Stop the gateway first, and pass its settings: --data, \
-                or --config. The key is shown only once. An entry is written to the audit log.
+                or --config. A cluster need not be stopped; pass its --engine. The key is shown only once. An entry is \
+                written to the audit log.
                 """)
 
         @OptionGroup var options: ConfigurationOptions
@@ -104,6 +116,7 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             parley serve --dev
             parley serve --config /etc/parley.yaml --data /var/lib/parley
+            parley serve --engine postgres://parley@db1/parley --bus nats://n1,nats://n2
 
             The gateway logs to the standard error, and prints 'listening on URL' when it is ready. SIGHUP reads the \
             settings again. On SIGTERM or SIGINT it completes work in progress and exits with 0.

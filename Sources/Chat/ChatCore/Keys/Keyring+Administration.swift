@@ -242,16 +242,22 @@ extension Keyring {
     /// app.
     ///
     /// - Parameter keyText: the text of the key from the configuration; nil to generate a random one.
-    /// - Throws: `.conflict` when the app exists.
+    /// - Throws: `.conflict` when the app exists. The keyring then contains the app, even if another node has created it.
     public func establish(_ app: AppRecord, keyText: String?) async throws(ChatError) -> IssuedApp {
         let text = keyText ?? SystemRandomSource().token(prefix: "parley_")
         let key = Self.newKey(
             name: "admin", in: app.id, proof: .text(digest: Self.digest(of: text)), scopes: [.admin],
             channels: [.all], types: [.all], expires: nil, now: app.created)
-        let stored = try await write([
-            RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent),
-            RecordChange(key.recordKey, body: key.body, precondition: .absent),
-        ])
+        let stored: [Record]
+        do throws(ChatError) {
+            stored = try await write([
+                RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent),
+                RecordChange(key.recordKey, body: key.body, precondition: .absent),
+            ])
+        } catch {
+            if error.code == .conflict { try await mirror.refresh(app.recordKey, apply) }
+            throw error
+        }
         var app = app
         (app.etag, app.updated) = (stored[0].etag, stored[0].updated)
         return IssuedApp(app: app, admin: IssuedKey(key: key, text: text))

@@ -1,0 +1,99 @@
+import ChatModel
+import ClusterEngine
+import Logging
+import SQLiteEngine
+
+/// The place of a gateway's data: a directory of this machine, or a PostgreSQL database that several nodes share.
+enum GatewayStore: Equatable {
+    case directory(String)
+    /// A PostgreSQL database, and the NATS servers over which its nodes notify each other.
+    case cluster(url: String, bus: [String])
+
+    /// Opens the store. Creates its directory or its tables if they do not exist.
+    ///
+    /// - Throws: `SettingError` when the data directory cannot be used; the errors of the engine.
+    func open(_ configuration: Configuration) async throws -> any Engine {
+        let logger = Logger(label: "store")
+        switch self {
+        case .directory(let path):
+            let data = try DataDirectory(at: path)
+            try data.requireComplete()
+            return try await SQLiteEngine(
+                SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: logger))
+        case .cluster(let url, let bus):
+            var settings = ClusterEngineSettings(limits: configuration.limits, logger: logger)
+            settings.readers = configuration.engineConnections
+            return try await ClusterEngine(url: url, bus: bus, settings: settings)
+        }
+    }
+
+    /// Requires that a data directory contains the data of a gateway. The data of a cluster is not checked.
+    ///
+    /// - Throws: ``missingData``.
+    func requireData() throws(SettingError) {
+        guard case .directory(let path) = self else { return }
+        guard StoreFile(at: DataDirectory.database(in: path)).exists else { throw missingData }
+    }
+
+    /// The error when the store does not contain the data of a gateway.
+    var missingData: SettingError {
+        switch self {
+        case .directory(let path):
+            SettingError("data: '\(path)' does not contain a gateway's data; pass the right directory with --data")
+        case .cluster:
+            SettingError("engine: the database does not contain a gateway's data; pass the right URL with --engine")
+        }
+    }
+}
+
+extension Configuration {
+    /// The place of the data.
+    ///
+    /// - Throws: `SettingError` for settings that contradict each other, and for invalid URLs. The error does not
+    ///   contain the URL of the database, because it may contain a password.
+    func store() throws(SettingError) -> GatewayStore {
+        guard engineURL.isEmpty || engineFile.isEmpty else {
+            throw SettingError("engine and engine_file must not both be set: remove one of them")
+        }
+        for server in busServers where !server.hasPrefix("nats://") && !server.hasPrefix("tls://") {
+            throw SettingError("bus: each server must begin with nats:// or tls://, such as nats://n1:4222")
+        }
+        for server in busServers where server.contains("@") {
+            throw SettingError("bus: the URL of a server must not contain credentials")
+        }
+        let setting = engineFile.isEmpty ? "engine" : "engine_file"
+        let url = engineFile.isEmpty ? engineURL : String(try KeyFile(path: engineFile).text().prefix { !$0.isNewline })
+        guard !url.isEmpty else {
+            guard engineFile.isEmpty else { throw SettingError("engine_file: '\(engineFile)' is empty") }
+            guard busServers.isEmpty else {
+                throw SettingError("bus is for a cluster: set engine to a PostgreSQL database, or remove bus")
+            }
+            return .directory(dataDirectory)
+        }
+        guard DatabaseURL(url).isPostgres else {
+            throw SettingError(
+                "\(setting) must be the URL of a PostgreSQL database, such as postgres://parley@db1,db2/parley")
+        }
+        return .cluster(url: url, bus: busServers)
+    }
+
+    /// True when several nodes may share the data.
+    public var isCluster: Bool { !engineURL.isEmpty || !engineFile.isEmpty }
+}
+
+/// The URL of a PostgreSQL database.
+struct DatabaseURL {
+    private let text: String
+
+    init(_ text: String) { self.text = text }
+
+    var isPostgres: Bool { text.hasPrefix("postgres://") || text.hasPrefix("postgresql://") }
+
+    /// True when the URL contains a password: `postgres://user:password@host/…`, or the parameter `password`.
+    var hasPassword: Bool {
+        guard let start = text.firstRange(of: "://")?.upperBound else { return text.contains("password=") }
+        let authority = text[start...].prefix { $0 != "/" && $0 != "?" }
+        let user = authority.lastIndex(of: "@").map { authority[..<$0] }
+        return user?.contains(":") == true || text.contains("password=")
+    }
+}

@@ -1,0 +1,72 @@
+import ChatModel
+import HTTPClient
+import Locking
+import NATSSupport
+import PostgresSupport
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+@Suite("Nodes of a cluster", .enabled(if: PostgresServer.isInstalled && NATSServer.isInstalled))
+struct ClusterTests {
+    /// Runs two nodes, which start at the same time on an empty database, and calls `body` with their addresses.
+    private func withTwoNodes(_ body: @escaping @Sendable ([String]) async throws -> Void) async throws {
+        let (folder, bus) = (try TemporaryFolder(), try await NATSServer())
+        var configuration = Configuration()
+        configuration.listenPort = 0
+        configuration.isDevelopment = true
+        configuration.dataDirectory = folder.path + "/data"
+        configuration.busServers = [bus.url]
+        configuration.engineURL = try await PostgresServer.shared().makeDatabaseURL()
+        let nodes = configuration
+        let (addresses, listening) = AsyncStream.makeStream(of: String.self)
+        let (ending, end) = AsyncStream.makeStream(of: Never.self)
+        let stops = [AsyncStream.makeStream(of: Never.self), AsyncStream.makeStream(of: Never.self)]
+        try await withThrowingTaskGroup { group in
+            for stop in stops {
+                group.addTask {
+                    try await GatewayServer(nodes).run(
+                        whenListening: { listening.yield($0) }, until: { for await _ in stop.stream {} })
+                }
+            }
+            group.addTask {
+                for await _ in ending {}
+                for stop in stops { stop.continuation.finish() }
+            }
+            group.addTask {
+                defer { end.finish() }
+                var found: [String] = []
+                for await address in addresses {
+                    found.append(address)
+                    if found.count == 2 { break }
+                }
+                try await body(found)
+            }
+            try await group.waitForAll()
+        }
+        await bus.stop()
+    }
+
+    private func call(_ client: Client, _ method: String, _ url: String, _ body: String = "") async -> OutboundResult {
+        var request = OutboundRequest(method: method, url: url)
+        request.headers = [
+            (name: "Authorization", value: "Bearer dev"), (name: "Content-Type", value: "application/json"),
+        ]
+        request.body = Array(body.utf8)
+        return await client.send(request)
+    }
+
+    @Test("start together on an empty database, and serve each other's events")
+    func serveTogether() async throws {
+        try await withTwoNodes { addresses in
+            let client = try Client(options: ClientOptions(userAgent: "test", addressGuard: .disabled))
+            let sent = await call(client, "POST", addresses[0] + "/v1/channels/demo/messages", #"{"text":"hello"}"#)
+            #expect(sent.status == 201)
+            let read = await call(client, "GET", addresses[1] + "/v1/channels/demo/events")
+            #expect(read.status == 200)
+            #expect(String(decoding: read.body, as: UTF8.self).contains("hello"))
+            await client.shutdown()
+        }
+    }
+}
