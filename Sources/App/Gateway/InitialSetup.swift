@@ -91,6 +91,10 @@ struct AdminKeyFile {
     /// - Throws: `SettingError` when the file cannot be written.
     func draft(_ key: String) throws(SettingError) -> Draft {
         let draft = Draft(path: "\(path).\(getpid())", target: path)
+        var status = stat()
+        guard lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
+            throw SettingError("data: cannot replace '\(path)', because it is a directory")
+        }
         // A file with this name is from an interrupted start of a process with the same number. Its key is not in use.
         guard unlink(draft.path) == 0 || errno == ENOENT else { throw draft.failure("replace") }
         // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.
