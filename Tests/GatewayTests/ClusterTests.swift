@@ -1,4 +1,5 @@
 import ChatModel
+import FoundationEssentials
 import HTTPClient
 import Locking
 import NATSSupport
@@ -66,6 +67,30 @@ struct ClusterTests {
             let read = await call(client, "GET", addresses[1] + "/v1/channels/demo/events")
             #expect(read.status == 200)
             #expect(String(decoding: read.body, as: UTF8.self).contains("hello"))
+            await client.shutdown()
+        }
+    }
+
+    @Test("show what they measure in /metrics, each family with its type in the page on metrics")
+    func metrics() async throws {
+        let top = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: top.appending(path: "docs/metrics.md"), encoding: .utf8)
+        let row = /\| `(parley_node_[a-z_]+)` \| ([a-z]+) \|.*/
+        let documented = page.split(separator: "\n").compactMap { try? row.wholeMatch(in: $0) }.map {
+            "\($0.1) \($0.2)"
+        }
+        try await withTwoNodes { addresses in
+            let client = try Client(options: ClientOptions(userAgent: "test", addressGuard: .disabled))
+            _ = await call(client, "POST", addresses[0] + "/v1/channels/demo/messages", #"{"text":"hello"}"#)
+            let lines = String(decoding: await call(client, "GET", addresses[0] + "/metrics").body, as: UTF8.self)
+                .split(separator: "\n")
+            let families = lines.filter { $0.hasPrefix("# TYPE parley_node_") }.map { String($0.dropFirst(7)) }
+            #expect(families.sorted() == documented.sorted())
+            #expect(lines.contains("parley_node_bus_connected 1"))
+            #expect(lines.contains { $0.hasPrefix("parley_node_write_seconds_count ") && !$0.hasSuffix(" 0") })
+            #expect(lines.contains { $0.hasPrefix("parley_store_bytes ") })
+            #expect(lines.contains(#"parley_webhook_deliveries{state="dead"} 0"#))
             await client.shutdown()
         }
     }

@@ -15,12 +15,12 @@ public final class ClusterEngine: Engine {
     public let directory: any Directory
     /// The delivery queue.
     public let deliveries: any DeliveryQueue
-    private let queue: ClusterQueue
-    private let store: any ClusterStore
-    private let bus: (any ClusterBus)?
+    let queue: ClusterQueue
+    let store: any ClusterStore
+    let bus: (any ClusterBus)?
     private let memory: NodeMemory
-    private let follower: Follower
-    private let writer: Writer
+    let follower: Follower
+    let writer: Writer
     private let handle: WriterHandle
     private let settings: ClusterEngineSettings
     private let tasks = Lock<[Task<Void, Never>]>([])
@@ -174,23 +174,25 @@ public final class ClusterEngine: Engine {
 }
 
 extension ClusterEngine {
+    private static let unreachable = "PostgreSQL cannot be reached, or does not respond in time"
+
     /// Returns the condition of the store. After a failure, first makes a test commit, because only a commit shows
     /// whether the store works again. Without hints of other nodes, the node is degraded.
     public func health() async -> EngineHealth {
         guard phase.withLock({ $0 == .open }) else { return .unavailable("the store is closed") }
-        if let failure = await writer.failure {
+        if await writer.failure != nil {
             do throws(ChatError) {
                 try await handle.run { since, completion in
                     TransactionRequest(since: since, completion: completion) { $1.moveOn() }
                 }
             } catch let latest {
-                return .unavailable(latest.code == .storageFull ? latest.message : failure.answer.message)
+                return .unavailable(latest.code == .storageFull ? latest.message : Self.unreachable)
             }
         }
         do throws(StoreFailure) {
             try await follower.catchUp()
         } catch {
-            return .unavailable(error.answer.message)
+            return .unavailable(Self.unreachable)
         }
         let waiting = writer.queue.waitingDrafts
         if waiting > settings.limits.waitingDrafts / 2 { return .degraded("\(waiting) events wait to be stored") }

@@ -4,6 +4,8 @@ package import ChatModel
 extension ChatError {
     package static let storeUnavailable = ChatError(
         .unavailable, "the store is unavailable; nothing was stored", retryAfter: .seconds(1))
+    package static let storeUnreadable = ChatError(
+        .unavailable, "the store cannot be read; try again", retryAfter: .seconds(1))
     package static let outcomeUnknown = ChatError(
         .outcomeUnknown, "the store failed during the commit, so the change may or may not have been stored",
         retryAfter: .seconds(1))

@@ -13,6 +13,8 @@ public protocol Engine: Sendable {
     func health() async -> EngineHealth
     /// Statistics about the store. Collecting them may take seconds, so do not call this method often.
     func statistics() async throws(ChatError) -> EngineStatistics
+    /// What this node of a cluster has measured; nil for an engine that is not part of a cluster. Reads no storage.
+    func nodeStatistics() async -> NodeStatistics?
     /// Stops accepting work, finishes accepted work and gives back leases. The engine writes nothing after `close`
     /// returns.
     func close() async
@@ -65,4 +67,49 @@ extension Engine {
     ///
     /// - Throws: nothing. An engine's own implementation throws the store's error.
     public func statistics() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
+}
+
+/// What one node of a cluster measures. The counts begin at zero when the node starts.
+public struct NodeStatistics: Sendable {
+    /// Calls, and the sum of their durations.
+    public struct Timing: Sendable, Equatable {
+        public var count: UInt64 = 0
+        public var duration: Duration = .zero
+
+        /// Creates a timing without calls.
+        public init() {}
+
+        /// Adds one call.
+        public mutating func add(_ duration: Duration) {
+            count += 1
+            self.duration += duration
+        }
+    }
+
+    /// The commits of this node's writer. Their duration begins when the writer asks for the lane, which one node has at
+    /// a time.
+    public var commits = Timing()
+    /// The writes that were committed, from the call until the response. Several writes share one commit.
+    public var writes = Timing()
+    /// The commits that failed.
+    public var failedCommits: UInt64 = 0
+    /// The reads of the store that were needed because messages of other nodes were missing.
+    public var gapReads: UInt64 = 0
+    /// The time since this node has last read the newest position of the log. It is the longest time by which this node
+    /// may lag behind the others.
+    public var headAge: Duration = .zero
+    /// The time for which this node's lease still lasts; zero when it has ended.
+    public var leaseLeft: Duration = .zero
+    /// The number of webhooks and subscriptions whose deliveries this node sends.
+    public var lanes = 0
+    /// True when messages of other nodes can arrive; nil for a cluster without a bus.
+    public var isBusConnected: Bool?
+
+    /// Creates statistics of a node that has done nothing.
+    public init() {}
+}
+
+extension Engine {
+    /// Returns nil: the engine is not part of a cluster.
+    public func nodeStatistics() async -> NodeStatistics? { nil }
 }

@@ -74,6 +74,7 @@ extension NativeAPI {
         await printChat(to: &text)
         Self.print(webhooks.metrics, to: &text)
         Self.printInbound(inbound.receiver.metrics, to: &text)
+        if let node = await service.engine.nodeStatistics() { Self.print(node, to: &text) }
         if let statistics = await storeStatistics.latest() { Self.print(statistics, at: service.clock.now, to: &text) }
         printOperation(to: &text)
         // Runs off the loop, because a process with 100,000 streams has as many descriptors to list.
@@ -236,7 +237,7 @@ extension RequestCounts.Key {
 struct MetricsText {
     private(set) var bytes: [UInt8] = []
 
-    enum Kind: String { case counter, gauge, histogram }
+    enum Kind: String { case counter, gauge, histogram, summary }
 
     /// Prints the description and the type of a metric. The samples of the metric must be printed next.
     mutating func family(_ name: String, _ kind: Kind, _ help: String) {
@@ -248,6 +249,13 @@ struct MetricsText {
     mutating func single(_ name: String, _ kind: Kind, _ help: String, _ value: some Numeric) {
         family(name, kind, help)
         sample(name, [], value)
+    }
+
+    /// Prints the number of calls and the sum of their seconds.
+    mutating func summary(_ name: String, _ help: String, _ timing: NodeStatistics.Timing) {
+        family(name, .summary, help)
+        sample(name + "_sum", [], timing.duration / .seconds(1))
+        sample(name + "_count", [], timing.count)
     }
 
     /// Prints one sample.

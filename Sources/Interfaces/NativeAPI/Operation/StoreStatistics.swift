@@ -57,6 +57,35 @@ extension NativeAPI {
         }
     }
 
+    static func print(_ node: NodeStatistics, to text: inout MetricsText) {
+        text.summary(
+            "parley_node_commit_seconds", "Seconds of this node's commits, with the wait for the other nodes' commits.",
+            node.commits)
+        text.summary(
+            "parley_node_write_seconds", "Seconds from a write until its commit is visible; writes share commits.",
+            node.writes)
+        text.single(
+            "parley_node_commits_failed_total", .counter, "Commits of this node that failed.", node.failedCommits)
+        text.single(
+            "parley_node_gap_reads_total", .counter,
+            "Reads of the database because messages of other nodes were missing.", node.gapReads)
+        text.single(
+            "parley_node_head_age_seconds", .gauge,
+            "Seconds since this node last read the newest position of the log from the database.",
+            node.headAge / .seconds(1))
+        text.single(
+            "parley_node_lease_seconds", .gauge,
+            "Seconds for which this node's lease still lasts; 0 when other nodes may take over its work.",
+            node.leaseLeft / .seconds(1))
+        text.single(
+            "parley_node_webhook_lanes", .gauge, "Webhooks and subscriptions whose deliveries this node sends.",
+            node.lanes)
+        guard let isBusConnected = node.isBusConnected else { return }
+        text.single(
+            "parley_node_bus_connected", .gauge, "1 when this node is connected to NATS, otherwise 0.",
+            isBusConnected ? 1 : 0)
+    }
+
     func printOperation(to text: inout MetricsText) {
         text.single(
             "parley_http_too_many_requests_total", .counter,

@@ -48,8 +48,9 @@ final class Sender: Sendable {
         await withTaskCancellationHandler {
             await withDiscardingTaskGroup { group in
                 group.addTask { await self.keepLeases() }
+                var isQueueReadable = true
                 while !Task.isCancelled, !inFlight.isDraining {
-                    let leases = await leaseDue()
+                    let leases = await leaseDue(&isQueueReadable)
                     // Leases that the queue returns while the gateway stops are not used. They end when the engine
                     // closes.
                     guard !leases.isEmpty, inFlight.begin(leases) else { continue }
@@ -72,16 +73,23 @@ final class Sender: Sendable {
         await inFlight.allEnded()
     }
 
-    private func leaseDue() async -> [Lease] {
+    private func leaseDue(_ isQueueReadable: inout Bool) async -> [Lease] {
         let started = ContinuousClock.now
         do throws(ChatError) {
             // The queue leases at most as many attempts as the client has connections. Further attempts would only wait
             // in the client, which does not divide its connections fairly.
             let leases = try await queue.lease(
                 Self.leasesPerRequest, capacity: client.options.maxConnections, wait: registry.options.leaseWait)
+            if !isQueueReadable { logger.notice("the queue of deliveries can be read again") }
+            isQueueReadable = true
             if !leases.isEmpty { return leases }
         } catch {
-            logger.warning("cannot read the queue of deliveries; trying again", metadata: ["error": "\(error.message)"])
+            // While the store is away, only its first failure is logged.
+            if isQueueReadable {
+                logger.warning(
+                    "cannot read the queue of deliveries; trying again", metadata: ["error": "\(error.message)"])
+            }
+            isQueueReadable = false
         }
         // An early empty result means that the queue is closed or has failed. The pause prevents a busy loop. The
         // caller's loop checks for cancellation.

@@ -27,6 +27,8 @@ actor Follower {
     private let logger: Logger
     /// The uptime of the last successful read of the store.
     private var lastRead: UInt64
+    /// The number of reads of the store because frames were missing.
+    private(set) var gapReads: UInt64 = 0
     /// The head up to which all commits are applied.
     private(set) var have: Head
     /// The frames that wait for a gap to close, by the number of the commit before them.
@@ -111,6 +113,7 @@ actor Follower {
     private func closeGap() async {
         isGapWatched = false
         guard !held.isEmpty, !isClosed else { return }
+        gapReads += 1
         do {
             try await catchUp()
         } catch {
@@ -125,6 +128,9 @@ actor Follower {
     }
 
     // MARK: Reads of the store
+
+    /// The time since the last successful read of the store.
+    var headAge: Duration { .nanoseconds(uptime() - lastRead) }
 
     /// Applies everything that was committed before the call.
     ///

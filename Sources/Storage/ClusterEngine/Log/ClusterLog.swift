@@ -155,6 +155,6 @@ nonisolated(nonsending) func asking<Value>(
     do throws(StoreFailure) {
         return try await read()
     } catch {
-        throw error.answer
+        throw error.answerToRead
     }
 }

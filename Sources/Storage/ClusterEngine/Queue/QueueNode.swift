@@ -61,6 +61,12 @@ final class QueueNode: Sendable {
         renewed.withLock { $0 = max($0, sent) }
     }
 
+    /// The time for which the lease still lasts, at least; zero when it may have ended.
+    var leaseLeft: Duration {
+        let (now, end) = (settings.uptime(), renewed.withLock { $0 })
+        return max(.zero, settings.nodeLease.duration - .nanoseconds(now - min(now, end)))
+    }
+
     private var isLeaseSafe: Bool {
         let now = settings.uptime()
         return now < renewed.withLock { $0 } + UInt64(settings.nodeLease.margin / .nanoseconds(1))

@@ -256,6 +256,12 @@ enum StoreFailure: Error, Sendable, CustomStringConvertible {
                 "the store cannot keep a value of the request, for instance the character U+0000 in a name; change it")
         }
     }
+
+    /// The error that the caller of a read receives. It does not say that something was not stored.
+    var answerToRead: ChatError {
+        if case .unavailable = self { return .storeUnreadable }
+        return answer
+    }
 }
 
 /// A failure of a listing: an invalid query, or a failure of the store.
@@ -266,7 +272,7 @@ enum ListFailure: Error {
     var answer: ChatError {
         switch self {
         case .query(let error): error
-        case .store(let failure): failure.answer
+        case .store(let failure): failure.answerToRead
         }
     }
 }

@@ -16,6 +16,9 @@ actor Writer {
     let queue: WriteQueue
     /// The failure of the last transaction; nil if it succeeded.
     private(set) var failure: StoreFailure?
+    private(set) var commits = NodeStatistics.Timing()
+    private(set) var writes = NodeStatistics.Timing()
+    private(set) var failedCommits: UInt64 = 0
 
     init(
         store: any ClusterStore, memory: NodeMemory, follower: Follower, bus: (any ClusterBus)?,
@@ -46,6 +49,7 @@ actor Writer {
             if failure != nil { logger.notice("the store works again") }
             failure = nil
         } catch {
+            failedCommits += 1
             await recover(from: error, requests)
         }
     }
@@ -77,7 +81,11 @@ actor Writer {
             if !lookup.isEmpty { batch.add(try await transaction.read(lookup)) }
             for request in requests { try await request.perform(on: batch, transaction) }
         }
-        for request in requests { request.answer() }
+        let now = uptime()
+        for request in requests {
+            request.answer()
+            writes.add(.nanoseconds(now - min(now, request.since)))
+        }
     }
 
     /// Commits a transaction. If the connection is lost meanwhile, asks the store for the outcome on a new one.
@@ -114,6 +122,7 @@ actor Writer {
     private func transaction(
         _ body: (any StoreTransaction, Batch) async throws(StoreFailure) -> Void
     ) async throws(StoreFailure) {
+        let start = uptime()
         let transaction = try await store.begin()
         guard queue.mayGoOn else {
             await transaction.rollback()
@@ -133,6 +142,7 @@ actor Writer {
             throw error
         }
         guard let frame else { return await transaction.rollback() }
+        commits.add(.nanoseconds(uptime() - start))
         bus?.publish(FrameCodec.encode(frame))
         await follower.receiveOwn(frame, expectsFrames: bus?.isConnected ?? false)
     }
