@@ -71,7 +71,10 @@ let package = Package(
         module("Toolkit", "NATS", uses: ["CNATS", "Locking"]),
 
         module("Chat", "ChatModel", uses: ["JSON"]),
-        module("Chat", "ChatCore", uses: ["ChatModel", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
+        module("Chat", "ChatPresence", uses: ["ChatModel", "JSON", "Locking"]),
+        module(
+            "Chat", "ChatCore",
+            uses: ["ChatModel", "ChatPresence", "JSON", "JSONSchema", "Locking", "Signing", "Text"]),
 
         module("Chat", "GatewayClient", uses: ["CZlib", "ChatModel", "HTTPClient", "JSON", "Locking", "Text"]),
         module("Chat", "ChatKit", uses: ["ChatModel", "JSON", "Locking"]),
@@ -164,8 +167,8 @@ let package = Package(
         tests(
             "ChatCoreTests",
             uses: [
-                "ChatCore", "ChatModel", "ChatSupport", "EngineConformance", "JSON", "JSONSchema", "Locking",
-                "SQLiteEngine", "Signing", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatPresence", "ChatSupport", "EngineConformance", "JSON", "JSONSchema",
+                "Locking", "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests(
             "ChatKitTests",

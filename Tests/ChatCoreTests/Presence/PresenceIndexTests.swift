@@ -2,7 +2,7 @@ import ChatModel
 import TestSupport
 import Testing
 
-@testable import ChatCore
+@testable import ChatPresence
 
 @Suite("The presence index") struct PresenceIndexTests {
     @Test("holds the same entries as a dictionary after any sequence of changes", arguments: [1, 2, 3])

@@ -1,4 +1,5 @@
 public import ChatModel
+import ChatPresence
 public import JSON
 public import Locking
 

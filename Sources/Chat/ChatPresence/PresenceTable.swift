@@ -1,10 +1,10 @@
-import ChatModel
-import JSON
+package import ChatModel
+package import JSON
 import Locking
 
 /// The data of the presence store in memory: entries, connections and their deadlines. All times are arguments, as
 /// uptime in nanoseconds.
-struct PresenceTable {
+package struct PresenceTable {
     private let limit: Int
     private var groups: [PresenceScope: PresenceGroup] = [:]
     private var people: [UserID: UserPresence] = [:]
@@ -17,11 +17,13 @@ struct PresenceTable {
     /// presence.
     private static let departureWindow = Duration.seconds(2).nanoseconds
 
-    var mayExpire: Bool { deadlines.first != nil }
+    /// True when an entry or a connection has a deadline.
+    package var mayExpire: Bool { deadlines.first != nil }
 
-    init(limit: Int) { self.limit = limit }
+    /// Creates an empty table with at most `limit` entries.
+    package init(limit: Int) { self.limit = limit }
 
-    mutating func hold(
+    package mutating func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) throws(ChatError) -> [PresenceChange] {
         try admit(presenceKeys)
@@ -41,7 +43,7 @@ struct PresenceTable {
         return changes
     }
 
-    mutating func renew(
+    package mutating func renew(
         _ presenceKeys: [PresenceKey], for duration: UInt64, now: UInt64
     ) throws(ChatError) -> [PresenceChange] {
         try admit(presenceKeys)
@@ -55,13 +57,13 @@ struct PresenceTable {
         return changes
     }
 
-    mutating func disconnect(_ holder: HolderID, grace: UInt64, now: UInt64) {
+    package mutating func disconnect(_ holder: HolderID, grace: UInt64, now: UInt64) {
         guard let link = links[holder] else { return }
         link.ends = min(link.ends, now + grace)
         queue(link, holder)
     }
 
-    mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
+    package mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
         for entry in link.entries.all + participations(of: link.user) {
             // A client that leaves aborts its poll, and the request to leave may be processed before the poll. Such a
@@ -73,12 +75,12 @@ struct PresenceTable {
         return remove(holder, .left)
     }
 
-    mutating func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) -> [PresenceChange] {
+    package mutating func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) -> [PresenceChange] {
         guard let presenceKeys else { return remove(holder, .left) }
         return release(up: presenceKeys.compactMap { entry($0) }, holder, .left)
     }
 
-    mutating func leave(_ presenceKeys: [PresenceKey], now: UInt64) -> [PresenceChange] {
+    package mutating func leave(_ presenceKeys: [PresenceKey], now: UInt64) -> [PresenceChange] {
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
             departures.insert(now, for: presenceKey)
@@ -89,9 +91,11 @@ struct PresenceTable {
         return changes
     }
 
-    mutating func setState(_ state: JSONText?, of presenceKey: PresenceKey) throws(ChatError) -> [PresenceChange] {
+    package mutating func setState(
+        _ state: JSONText?, of presenceKey: PresenceKey
+    ) throws(ChatError) -> [PresenceChange] {
         guard let entry = entry(presenceKey) else {
-            throw ChatError(.notFound, "user '\(presenceKey.user)' is not present on the channel", slug: "not_present")
+            throw .notPresent(presenceKey.user)
         }
         guard entry.state != state else { return [] }
         entry.state = state
@@ -101,7 +105,7 @@ struct PresenceTable {
         ]
     }
 
-    mutating func expire(now: UInt64) -> [PresenceChange] {
+    package mutating func expire(now: UInt64) -> [PresenceChange] {
         var changes: [PresenceChange] = []
         while let due = deadlines.first, due.at <= now {
             _ = deadlines.popFirst()
@@ -117,31 +121,36 @@ struct PresenceTable {
 // MARK: - Queries
 
 extension PresenceTable {
-    mutating func occupants(
+    package mutating func occupants(
         of presenceScope: PresenceScope, after user: String?, _ order: ListOrder, limit: Int
     ) -> Occupancy {
         groups[presenceScope]?.page(after: user, order, limit: limit) ?? Occupancy(count: 0)
     }
 
-    func occupant(_ presenceKey: PresenceKey) -> Occupancy.Occupant? {
+    package func occupant(_ presenceKey: PresenceKey) -> Occupancy.Occupant? {
         entry(presenceKey).map { Occupancy.Occupant(user: presenceKey.user, state: $0.state) }
     }
 
-    func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
+    package func count(of presenceScope: PresenceScope) -> Int { groups[presenceScope]?.count ?? 0 }
 
     /// Returns each channel of the app on which users have the given kind of presence, with the number of these users.
     /// The channels have no particular order: there may be too many to sort under the lock.
-    func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
+    package func presenceScopes(of kind: PresenceKind, in app: AppID) -> [(channel: ChannelID, count: Int)] {
         groups.lazy.filter { $0.key.kind == kind && $0.key.channel.app == app }
             .map { ($0.key.channel, $0.value.count) }
     }
 
-    func channels(of user: UserID, as kind: PresenceKind) -> [ChannelID] {
+    package func channels(of user: UserID, as kind: PresenceKind) -> [ChannelID] {
         let entries = people[user]?.entries.all.filter { $0.presenceKey.kind == kind } ?? []
         return entries.map(\.presenceKey.channel).sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
-    func isTaken(_ presenceKey: PresenceKey) -> Bool { entry(presenceKey) != nil }
+    package func isTaken(_ presenceKey: PresenceKey) -> Bool { entry(presenceKey) != nil }
+
+    /// All entries, with the state that each user shows to others, in no particular order.
+    package var all: [(presenceKey: PresenceKey, state: JSONText?)] {
+        people.values.flatMap { $0.entries.all.map { ($0.presenceKey, $0.state) } }
+    }
 
     private func entry(_ presenceKey: PresenceKey) -> PresenceEntry? {
         people[presenceKey.owner]?.entries[presenceKey.presenceScope]
@@ -302,6 +311,13 @@ private struct PresenceDeadline: Comparable {
 
     static func < (left: PresenceDeadline, right: PresenceDeadline) -> Bool { left.at < right.at }
     static func == (left: PresenceDeadline, right: PresenceDeadline) -> Bool { left.at == right.at }
+}
+
+extension ChatError {
+    /// The error when the state of a user who has no entry is set.
+    package static func notPresent(_ user: String) -> ChatError {
+        ChatError(.notFound, "user '\(user)' is not present on the channel", slug: "not_present")
+    }
 }
 
 extension PresenceKey {
