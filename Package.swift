@@ -86,7 +86,7 @@ let package = Package(
         module("Storage", "SQLiteEngine", uses: ["ChatModel", "JSON", "Locking", "SQLite", "StorageCore", logging]),
         module(
             "Storage", "ClusterEngine",
-            uses: ["ChatModel", "JSON", "Locking", "NATS", "Postgres", "StorageCore", logging]),
+            uses: ["ChatModel", "ChatPresence", "JSON", "Locking", "NATS", "Postgres", "StorageCore", logging]),
 
         module(
             "Interfaces", "InboundHooks",

@@ -5,7 +5,7 @@ import StorageCore
 enum ClusterSchema {
     /// `migrations[n]` migrates the tables from version n to version n + 1. Never edit a migration after its release.
     /// Nodes of the version before must be able to work while a migration runs and after it.
-    static let migrations = [version1 + queueOfVersion1]
+    static let migrations = [version1 + queueOfVersion1 + presenceOfVersion1]
 
     private static let eventColumns = """
         tt bigint PRIMARY KEY, ch bigint NOT NULL, kind smallint NOT NULL, type text NOT NULL, sender text,
@@ -137,6 +137,41 @@ enum ClusterSchema {
         """,
         // The attempts of each delivery (AttemptLog). A row of `delivery` does not grow with them.
         "CREATE TABLE attempt_log(tt bigint, ep bigint, bytes bytea NOT NULL, PRIMARY KEY (tt, ep))",
+    ]
+
+    /// The tables of presence.
+    private static let presenceOfVersion1 = [
+        // The presence keys that nodes hold (PresenceStatements). A crash of the server empties these tables, and nodes
+        // write them again. news: what the node has not read yet (PresenceNews).
+        """
+        CREATE UNLOGGED TABLE presence(
+            app text COLLATE "C" NOT NULL, kind smallint NOT NULL, channel text COLLATE "C" NOT NULL,
+            member text COLLATE "C" NOT NULL, node bigint NOT NULL, state bytea, news smallint NOT NULL DEFAULT 0,
+            PRIMARY KEY (app, kind, channel, member, node))
+        """,
+        "CREATE INDEX presence_member ON presence(app, kind, member, channel)",
+        "CREATE INDEX presence_holder ON presence(node)",
+        "CREATE INDEX presence_news ON presence(node) WHERE news <> 0",
+        // The number of users in each scope.
+        """
+        CREATE UNLOGGED TABLE presence_scope(
+            app text COLLATE "C" NOT NULL, kind smallint NOT NULL, channel text COLLATE "C" NOT NULL,
+            users bigint NOT NULL, PRIMARY KEY (app, kind, channel)) WITH (fillfactor = 50)
+        """,
+        // The nodes with rows. change: the node's last transaction, a random number. swept: the node is dead, and its
+        // rows are removed. ready: the node has written all its rows. until: the node has closed, and its rows remain
+        // until then.
+        """
+        CREATE UNLOGGED TABLE presence_node(
+            node bigint PRIMARY KEY, change bigint NOT NULL DEFAULT 0, swept boolean NOT NULL DEFAULT false,
+            ready boolean NOT NULL, until bigint) WITH (fillfactor = 20)
+        """,
+        // One row. Its absence or another id says that the tables were emptied.
+        """
+        CREATE UNLOGGED TABLE presence_epoch(
+            one boolean PRIMARY KEY DEFAULT true CHECK (one), id bigint NOT NULL, since bigint NOT NULL)
+        """,
+        "INSERT INTO presence_epoch(id, since) VALUES (1, 0)",
     ]
 
     /// Creates or migrates the tables, all or none. Several nodes may call it at the same time.
