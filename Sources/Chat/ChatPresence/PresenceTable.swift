@@ -91,6 +91,14 @@ package struct PresenceTable {
         return changes
     }
 
+    /// Adds an entry for each open channel that a user has entered on another node, if the user has a connection here.
+    package mutating func adopt(_ presenceKeys: [PresenceKey]) {
+        var changes: [PresenceChange] = []
+        for presenceKey in presenceKeys where presenceKey.kind == .participant && isConnected(presenceKey.owner) {
+            _ = sit(presenceKey, &changes)
+        }
+    }
+
     package mutating func setState(
         _ state: JSONText?, of presenceKey: PresenceKey
     ) throws(ChatError) -> [PresenceChange] {
@@ -172,7 +180,8 @@ extension PresenceTable {
         return link
     }
 
-    private func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
+    /// True when the user has a connection.
+    package func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
 
     private func admit(_ presenceKeys: [PresenceKey]) throws(ChatError) {
         guard entryCount + presenceKeys.count > limit else { return }
@@ -321,7 +330,8 @@ extension ChatError {
 }
 
 extension PresenceKey {
-    fileprivate var owner: UserID { UserID(user, in: channel.app) }
+    /// The user, with the app of the channel.
+    package var owner: UserID { UserID(user, in: channel.app) }
 }
 
 extension [PresenceEntry] {

@@ -142,16 +142,17 @@ enum ClusterSchema {
     /// The tables of presence.
     private static let presenceOfVersion1 = [
         // The presence keys that nodes hold (PresenceStatements). A crash of the server empties these tables, and nodes
-        // write them again. news: what the node has not read yet (PresenceNews).
+        // write them again. news: what the node has not read yet (PresenceNews). entered: when the row was written.
         """
         CREATE UNLOGGED TABLE presence(
             app text COLLATE "C" NOT NULL, kind smallint NOT NULL, channel text COLLATE "C" NOT NULL,
             member text COLLATE "C" NOT NULL, node bigint NOT NULL, state bytea, news smallint NOT NULL DEFAULT 0,
-            PRIMARY KEY (app, kind, channel, member, node))
+            entered bigint NOT NULL, PRIMARY KEY (app, kind, channel, member, node))
         """,
         "CREATE INDEX presence_member ON presence(app, kind, member, channel)",
         "CREATE INDEX presence_holder ON presence(node)",
         "CREATE INDEX presence_news ON presence(node) WHERE news <> 0",
+        "CREATE INDEX presence_entered ON presence(entered) WHERE kind = 1",
         // The number of users in each scope.
         """
         CREATE UNLOGGED TABLE presence_scope(

@@ -39,6 +39,11 @@ actor ClusterPresence: PresenceStore {
     /// know whether they began before or after the user left on another node.
     private var recentHolds: [HolderID: (user: UserID, keys: [PresenceKey])] = [:]
 
+    /// The users whose first connection to this node began since the last poll.
+    private var newUsers: Set<UserID> = []
+    /// The time of the database, in ticks, up to which this node knows the open channels that users have entered.
+    private var participantsKnown: Int64 = 0
+
     /// The maximum number of steps in a transaction, and of rows in other statements.
     private static let stepsMost = 500
     /// The maximum number of transactions in one removal of a dead node's keys. The next round continues.
@@ -73,8 +78,10 @@ actor ClusterPresence: PresenceStore {
     ) async throws(ChatError) -> [PresenceChange] {
         try await perform { table throws(ChatError) in
             try self.admit()
+            let isNew = !table.isConnected(user)
             let known = presenceKeys.filter { table.isTaken($0) }
             let changes = try table.hold(presenceKeys, of: user, by: holder)
+            if isNew { self.newUsers.insert(user) }
             if !known.isEmpty { self.recentHolds[holder, default: (user, [])].keys += known }
             return changes
         }
@@ -136,6 +143,7 @@ actor ClusterPresence: PresenceStore {
         let dead = try await poll()
         try await flush()
         if pending.isEmpty {
+            try await adoptParticipants()
             for other in dead { try await sweep(other) }
         }
         return takeReports()
@@ -264,6 +272,7 @@ extension ClusterPresence {
     private func finish(_ plan: PresencePlan, _ consumed: Int) {
         pending.removeFirst(consumed)
         reports += plan.changes
+        memory.withLock { $0.adopt(plan.adopted) }
         keep(plan.rows.ownStates)
     }
 
@@ -327,41 +336,44 @@ extension ClusterPresence {
     /// Makes this node known to the others. If the rows of this node were lost, queues the steps that write them again:
     /// without changes if the server lost them, and with changes if the other nodes have ended the entries.
     private func register() async throws(ChatError) {
-        let held = memory.withLock { $0.all }
+        let node = node
         let rows = try await asking { () throws(StoreFailure) in
-            try await writes.run(PresenceStatements.register(node, isReady: held.isEmpty))
+            try await writes.run(PresenceStatements.register(node))
         }
         let current = rows[2].count > 0 ? rows[2].integer(0, 0) : nil
+        let held = memory.withLock { $0.all }
+        let later = pending.filter { !$0.isRestore }
+        let steps = current != epoch ? restoringSteps(held, before: later) : rejoiningSteps(held)
+        if steps.first?.isRestore != true {
+            try await asking { () throws(StoreFailure) in _ = try await writes.run([PresenceStatements.ready(node)]) }
+        }
         unresolved.withLock { $0 = nil }
-        pending.removeAll(where: \.isRestore)
-        if current != epoch { restore(held) } else { joinAgain(held) }
+        pending = steps + later
         epoch = current
     }
 
-    /// Queues the steps that write the rows as they were before the pending steps.
-    private func restore(_ held: [(presenceKey: PresenceKey, state: JSONText?)]) {
-        var firstSteps: [PresenceKey: PresenceStep] = [:]
-        for step in pending where firstSteps[step.presenceKey] == nil { firstSteps[step.presenceKey] = step }
+    /// The steps that write the rows as they were before other steps.
+    private func restoringSteps(
+        _ held: [(presenceKey: PresenceKey, state: JSONText?)], before later: [PresenceStep]
+    ) -> [PresenceStep] {
+        let firstSteps = Dictionary(later.map { ($0.presenceKey, $0) }) { first, _ in first }
+        let keys = Set(held.map(\.presenceKey))
         var steps: [PresenceStep] = []
         for (key, state) in held {
             if case .enter = firstSteps[key] { continue }
-            firstSteps[key] = nil
             steps.append(.restore(key, state))
         }
-        for (key, step) in firstSteps {
+        for (key, step) in firstSteps where !keys.contains(key) {
             if case .end = step { steps.append(.restore(key, nil)) }
         }
-        pending = steps + pending
+        return steps
     }
 
-    /// Queues the steps that end the rows that are left, and begin all entries again.
-    private func joinAgain(_ held: [(presenceKey: PresenceKey, state: JSONText?)]) {
-        var steps: [PresenceStep] = []
-        for (key, state) in held {
-            steps += [.end(key, node: node, .timedOut), .enter(key)]
-            if let state { steps.append(.show(state, key)) }
+    /// The steps that end the rows that are left, and begin all entries again.
+    private func rejoiningSteps(_ held: [(presenceKey: PresenceKey, state: JSONText?)]) -> [PresenceStep] {
+        held.flatMap { key, state -> [PresenceStep] in
+            [.end(key, node: node, .timedOut), .enter(key)] + (state.map { [.show($0, key)] } ?? [])
         }
-        pending = steps + pending
     }
 }
 
@@ -416,6 +428,43 @@ extension ClusterPresence {
             }
         }
         add(changes)
+    }
+
+    /// Adds the entries of open channels that users with a connection to this node have entered on other nodes, so that
+    /// these entries last as long as the connection. Looks for new entries, and for the entries of users whose
+    /// connection is new.
+    private func adoptParticipants() async throws(ChatError) {
+        let users = Array(newUsers)
+        for start in stride(from: 0, to: users.count, by: Self.stepsMost) {
+            let part = Array(users[start..<min(start + Self.stepsMost, users.count)])
+            let rows = try await asking { () throws(StoreFailure) in
+                try await writes.run([PresenceStatements.participants(part)])[0]
+            }
+            try await adopt(rows)
+            newUsers.subtract(part)
+        }
+        while true {
+            let (known, node) = (participantsKnown, node)
+            let rows = try await asking { () throws(StoreFailure) in
+                try await writes.run(
+                    PresenceStatements.participants(enteredAfter: known, elsewhereThan: node, limit: Self.stepsMost))
+            }
+            try await adopt(rows[1])
+            guard rows[1].count == Self.stepsMost else {
+                participantsKnown = max(known, (rows[0].integer(0, 0) ?? 0) - PresenceStatements.openMost)
+                return
+            }
+            participantsKnown = rows[1].integer(rows[1].count - 1, 4) ?? 0
+        }
+    }
+
+    private func adopt(_ rows: Rows) async throws(ChatError) {
+        let keys = memory.withLock { table in
+            Set((0..<rows.count).compactMap { rows.presenceKey($0) })
+                .filter { table.isConnected($0.owner) && !table.isTaken($0) }
+        }
+        guard !keys.isEmpty else { return }
+        _ = try await commit(keys.map { .adopt($0) })
     }
 
     /// Ends what a dead node held.

@@ -5,6 +5,8 @@ import JSON
 enum PresenceStep: Sendable {
     /// This node holds the key from now on.
     case enter(PresenceKey)
+    /// This node holds the key from now on if another node holds it.
+    case adopt(PresenceKey)
     /// A node does not hold the key any more.
     case end(PresenceKey, node: Int64, PresenceChange.PresenceTransition)
     /// The user left: no node holds the key any more.
@@ -16,7 +18,9 @@ enum PresenceStep: Sendable {
 
     var presenceKey: PresenceKey {
         switch self {
-        case .enter(let key), .end(let key, _, _), .leave(let key), .show(_, let key), .restore(let key, _): key
+        case .enter(let key), .adopt(let key), .end(let key, _, _), .leave(let key), .show(_, let key),
+            .restore(let key, _):
+            key
         }
     }
 
@@ -43,6 +47,9 @@ struct PresencePlan: Sendable {
     /// The changes that the steps caused, in their order.
     private(set) var changes: [PresenceChange] = []
 
+    /// The keys that the steps `adopt` have given to this node.
+    private(set) var adopted: [PresenceKey] = []
+
     /// Creates a plan without steps.
     ///
     /// - Parameters:
@@ -68,6 +75,10 @@ struct PresencePlan: Sendable {
         case .enter:
             entry.now.insert(node)
             if !wasHeld { report(key, .joined, by: 1) }
+        case .adopt:
+            guard wasHeld else { break }
+            entry.now.insert(node)
+            adopted.append(key)
         case .restore(_, let state):
             entry.now.insert(node)
             if !wasHeld {

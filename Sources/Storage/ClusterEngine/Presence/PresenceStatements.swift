@@ -90,10 +90,11 @@ enum PresenceStatements {
             statements.append(
                 Statement(
                     """
-                    INSERT INTO presence(app, kind, channel, member, node, state)
-                    SELECT k.app, k.kind, k.channel, k.member, $6, k.state
+                    INSERT INTO presence(app, kind, channel, member, node, state, entered)
+                    SELECT k.app, k.kind, k.channel, k.member, $6, k.state, \(now)
                     FROM \(keyColumns), $5::bytea[]) AS k(app, kind, channel, member, state)
-                    ON CONFLICT (app, kind, channel, member, node) DO UPDATE SET news = 0, state = excluded.state
+                    ON CONFLICT (app, kind, channel, member, node)
+                        DO UPDATE SET news = 0, state = excluded.state, entered = excluded.entered
                     """,
                     columns(rows.entered.map(\.0)) + [.byteStrings(rows.entered.map { $0.1?.bytes }), .integer(node)]))
         }
@@ -147,18 +148,23 @@ enum PresenceStatements {
     // MARK: Nodes
 
     /// Makes this node known, and returns the epoch.
-    static func register(_ node: Int64, isReady: Bool) -> [Statement] {
+    static func register(_ node: Int64) -> [Statement] {
         [
             Statement(
                 "INSERT INTO presence_epoch(id, since) VALUES ($1, \(now)) ON CONFLICT DO NOTHING",
                 [.integer(.random(in: .min ... .max))]),
             Statement(
                 """
-                INSERT INTO presence_node(node, ready) VALUES ($1, $2)
-                ON CONFLICT (node) DO UPDATE SET swept = false, until = NULL, ready = excluded.ready
-                """, [.integer(node), .boolean(isReady)]),
+                INSERT INTO presence_node(node, ready) VALUES ($1, false)
+                ON CONFLICT (node) DO UPDATE SET swept = false, until = NULL, ready = false
+                """, [.integer(node)]),
             Statement("SELECT id FROM presence_epoch"),
         ]
+    }
+
+    /// Says that this node has no rows to write again.
+    static func ready(_ node: Int64) -> Statement {
+        Statement("UPDATE presence_node SET ready = true WHERE node = $1", [.integer(node)])
     }
 
     /// What a node must read regularly: the epoch, its own row, the dead nodes, and the news about its rows.
@@ -172,6 +178,35 @@ enum PresenceStatements {
                 SELECT app, kind, channel, member, news, state FROM presence WHERE node = $1 AND news <> 0 LIMIT $2
                 """, [.integer(node), .integer(Int64(limit))]),
         ]
+    }
+
+    private static let isParticipant = """
+        p.kind = \(PresenceKind.participant.number) AND p.news <> \(PresenceNews.ended.rawValue)
+        """
+
+    /// The time in ticks for which a transaction may be open after it has written a row: 10 s. A reader of new rows
+    /// looks back so far.
+    static let openMost: Int64 = 100_000_000
+
+    /// The open channels that users have entered on other nodes after a time, in the order of the times.
+    static func participants(enteredAfter time: Int64, elsewhereThan node: Int64, limit: Int) -> [Statement] {
+        [
+            Statement("SELECT \(now)"),
+            Statement(
+                """
+                SELECT p.app, p.kind, p.channel, p.member, p.entered FROM presence p
+                WHERE \(isParticipant) AND p.entered > $1 AND p.node <> $2 ORDER BY p.entered LIMIT $3
+                """, [.integer(time), .integer(node), .integer(Int64(limit))]),
+        ]
+    }
+
+    /// The open channels that some users have entered.
+    static func participants(_ users: [UserID]) -> Statement {
+        Statement(
+            """
+            SELECT DISTINCT p.app, p.kind, p.channel, p.member FROM unnest($1::text[], $2::text[]) AS k(app, member)
+            JOIN presence p ON p.app = k.app AND p.member = k.member AND \(isParticipant)
+            """, [.texts(users.map(\.app.name)), .texts(users.map(\.name))])
     }
 
     /// Deletes the rows of users who left, and marks new states as read.
