@@ -179,6 +179,11 @@ extension PresenceTracker {
     /// Processes requests until cancelled. Must be called only once.
     func run() async {
         var teller = PresenceEvents(limits: limits)
+        // The store of a cluster may have entries of other nodes, which can time out before the first request.
+        if store.mayExpire {
+            state.withLock { $0.isQuiet = false }
+            stirs.continuation.yield()
+        }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.runTimer() }
             for await _ in wakes.stream { await round(&teller) }
