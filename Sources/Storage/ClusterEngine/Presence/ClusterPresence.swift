@@ -481,21 +481,3 @@ extension ClusterPresence {
         try await asking { () throws(StoreFailure) in _ = try await writes.run([PresenceStatements.forget(dead)]) }
     }
 }
-
-extension Rows {
-    /// The rows of `PresenceStatements.holdings`.
-    fileprivate var holdings: [(PresenceKey, node: Int64, state: JSONText?)] {
-        (0..<count).compactMap { row in
-            presenceKey(row).map { ($0, node: integer(row, 4) ?? 0, state: state(row, 5)) }
-        }
-    }
-
-    /// The rows of `PresenceStatements.counts`.
-    var counts: [PresenceScope: Int] {
-        var counts: [PresenceScope: Int] = [:]
-        for row in 0..<count {
-            if let scope = presenceScope(row) { counts[scope] = Int(integer(row, 3) ?? 0) }
-        }
-        return counts
-    }
-}

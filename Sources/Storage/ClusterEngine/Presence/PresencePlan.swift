@@ -43,7 +43,8 @@ struct PresencePlan: Sendable {
 
     private let node: Int64
     private var entries: [PresenceKey: Entry] = [:]
-    private(set) var counts: [PresenceScope: Int] = [:]
+    private let countsBefore: [PresenceScope: Int]
+    private var counts: [PresenceScope: Int]
     /// The changes that the steps caused, in their order.
     private(set) var changes: [PresenceChange] = []
 
@@ -58,6 +59,7 @@ struct PresencePlan: Sendable {
     ///   - counts: the number of users in each scope of the steps; none is zero.
     init(node: Int64, holdings: [(PresenceKey, node: Int64, state: JSONText?)], counts: [PresenceScope: Int]) {
         self.node = node
+        countsBefore = counts
         self.counts = counts
         for (key, node, state) in holdings {
             entries[key, default: Entry()].before.insert(node)
@@ -135,7 +137,7 @@ struct PresencePlan: Sendable {
                 rows.ownStates.append((key, entry.state))
             }
         }
-        rows.counts = counts
+        rows.counts = counts.filter { $0.value != countsBefore[$0.key] ?? 0 }
         return rows
     }
 }
@@ -152,6 +154,6 @@ struct PresenceRows: Sendable {
     var states: [(PresenceKey, JSONText?)] = []
     /// The keys of this node whose state must be kept in memory.
     var ownStates: [(PresenceKey, JSONText?)] = []
-    /// The number of users in each scope.
+    /// The number of users in each scope in which it has changed.
     var counts: [PresenceScope: Int] = [:]
 }

@@ -324,4 +324,20 @@ extension Rows {
     }
 
     func state(_ row: Int, _ column: Int) -> JSONText? { bytes(row, column).map { JSONText(trusted: $0) } }
+
+    /// The rows of `PresenceStatements.holdings`.
+    var holdings: [(PresenceKey, node: Int64, state: JSONText?)] {
+        (0..<count).compactMap { row in
+            presenceKey(row).map { ($0, node: integer(row, 4) ?? 0, state: state(row, 5)) }
+        }
+    }
+
+    /// The rows of `PresenceStatements.counts`.
+    var counts: [PresenceScope: Int] {
+        var counts: [PresenceScope: Int] = [:]
+        for row in 0..<count {
+            if let scope = presenceScope(row) { counts[scope] = Int(integer(row, 3) ?? 0) }
+        }
+        return counts
+    }
 }
