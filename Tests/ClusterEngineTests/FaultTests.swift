@@ -284,7 +284,7 @@ private final class LossyStore: ClusterStore {
         func rollback() async { await transaction.rollback() }
     }
 
-    var queue: QueueDatabase { store.queue }
+    var database: ClusterDatabase { store.database }
 
     func begin() async throws(StoreFailure) -> any StoreTransaction {
         Transaction(transaction: try await store.begin(), store: self)

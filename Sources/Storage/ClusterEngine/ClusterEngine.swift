@@ -71,8 +71,8 @@ public final class ClusterEngine: Engine {
         do throws(StoreFailure) {
             start = try await Self.begin(store, settings.clock)
             for (app, entry) in try await store.retentions() { retention.update(app) { $0 = entry } }
-            for (name, position) in try await store.queue.cursors() { retention.move(name, to: position) }
-            node = try await store.queue.register(lease: settings.nodeLease.duration)
+            for (name, position) in try await store.database.cursors() { retention.move(name, to: position) }
+            node = try await store.database.register(lease: settings.nodeLease.duration)
         } catch {
             await bus?.close()
             await store.close()
@@ -87,7 +87,7 @@ public final class ClusterEngine: Engine {
         handle = WriterHandle(queue: writer.queue, uptime: settings.uptime)
         log = ClusterLog(store: store, memory: memory, follower: follower, writer: handle)
         directory = ClusterDirectory(store: store, memory: memory, follower: follower, writer: handle)
-        queue = ClusterQueue(node: node, database: store.queue, bus: bus, memory: memory, settings: settings)
+        queue = ClusterQueue(node: node, database: store.database, bus: bus, memory: memory, settings: settings)
         deliveries = queue.deliveries
         writing = settings.scheduler.run { [writer] in await writer.run() }
         await startTasks()

@@ -35,7 +35,7 @@ final class PostgresStore: ClusterStore {
         followerPool = ConnectionPool(settings, size: 1, logger: logger)
     }
 
-    var queue: QueueDatabase { QueueDatabase(settings: settings, pool: pool) }
+    var database: ClusterDatabase { ClusterDatabase(settings: settings, pool: pool) }
 
     func begin() async throws(StoreFailure) -> any StoreTransaction {
         let (known, number, isClosed) = writer.withLock { writer in

@@ -1,5 +1,4 @@
 import ChatModel
-import Postgres
 import StorageCore
 
 /// The parts of a node's delivery queue.
@@ -8,7 +7,7 @@ struct ClusterQueue: Sendable {
     let deliveries: ClusterDeliveries
 
     init(
-        node number: Int64, database: QueueDatabase, bus: (any ClusterBus)?, memory: NodeMemory,
+        node number: Int64, database: ClusterDatabase, bus: (any ClusterBus)?, memory: NodeMemory,
         settings: ClusterEngineSettings
     ) {
         let lanes = OwnedLanes(node: number)
@@ -35,30 +34,4 @@ struct ClusterQueue: Sendable {
 
     /// Records the finished attempts, ends the waits, and gives up the lanes.
     func close() async { await node.close() }
-}
-
-/// The connections of the delivery queue.
-struct QueueDatabase: Sendable {
-    /// The settings of the connection that writes.
-    let settings: ConnectionSettings
-    /// The connections that read.
-    let pool: ConnectionPool
-
-    /// Adds a node with a lease, and returns its number.
-    func register(lease: Duration) async throws(StoreFailure) -> Int64 {
-        let rows = try await pool.run([
-            Statement(
-                "INSERT INTO node(lease_until) VALUES (\(LaneRow.databaseTime) + $1) RETURNING id",
-                [.integer(lease.timetokenTicks)])
-        ])[0]
-        return rows.integer(0, 0) ?? 0
-    }
-
-    /// The positions of all cursors.
-    func cursors() async throws(StoreFailure) -> [(CursorName, Timetoken)] {
-        let rows = try await pool.run([Statement("SELECT name, tt FROM cursor")])[0]
-        return (0..<rows.count).map { row in
-            (CursorName(rows.text(row, 0) ?? ""), rows.timetoken(row, 1) ?? .zero)
-        }
-    }
 }

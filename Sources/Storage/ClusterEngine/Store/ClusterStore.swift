@@ -44,8 +44,8 @@ protocol ClusterStore: Sendable {
     func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken?
     /// The retention of every app.
     func retentions() async throws(StoreFailure) -> [AppID: RetentionTable.Entry]
-    /// The database of the delivery queue, which works on PostgreSQL directly.
-    var queue: QueueDatabase { get }
+    /// The database, for the delivery queue and presence, which work on PostgreSQL directly.
+    var database: ClusterDatabase { get }
     /// Closes the connections. Every later call fails.
     func close() async
 }
