@@ -31,9 +31,11 @@ struct PresenceEvents {
     /// True when no summary is in progress and no event waits to be appended.
     var isIdle: Bool { intervals.isEmpty && reports.isEmpty && untold.isEmpty }
 
+    /// Records changes of the store. Drops the change of a typing user if the store cannot be read, because its event
+    /// lists the typing users.
     mutating func record(
         _ changes: [PresenceChange], _ origin: PresenceOrigin, _ store: any PresenceStore, at now: Timetoken
-    ) async throws(ChatError) {
+    ) async {
         for change in changes {
             if isOfBusyChannel(change) {
                 let due = now.adding(limits.presenceInterval)
@@ -42,9 +44,10 @@ struct PresenceEvents {
             }
             var report = Report(change: change, origin: origin, at: now)
             if change.presenceKey.kind == .typingUser {
-                report.typing = try await store.occupants(
-                    of: change.presenceKey.presenceScope, after: nil, limit: Self.typingNamed
-                ).occupants.map(\.user)
+                let page = try? await store.occupants(
+                    of: change.presenceKey.presenceScope, after: nil, limit: Self.typingNamed)
+                guard let page else { continue }
+                report.typing = page.occupants.map(\.user)
             }
             reports.append(report)
         }

@@ -21,6 +21,8 @@ public final class PresenceTracker: Sendable {
         var requests: [PresenceRequest] = []
         /// True when no entry can time out and no event waits to be appended. The check each second is then suspended.
         var isQuiet = true
+        /// True while a check for timeouts waits in `requests`. A slow store gets no second one.
+        var isCheckQueued = false
         /// True until the tracker stops. Requests that arrive before it runs are queued.
         var isOpen = true
     }
@@ -208,16 +210,21 @@ extension PresenceTracker {
         }
     }
 
-    private func checkChanges() {
+    /// Queues a check for timeouts, unless one waits.
+    func checkChanges() {
         let request = PresenceRequest(
             origin: PresenceOrigin(), act: { store throws(ChatError) in try await store.expire() }, promise: nil)
-        state.withLock { if $0.isOpen { $0.requests.append(request) } }
+        state.withLock { state in
+            guard state.isOpen, !state.isCheckQueued else { return }
+            state.isCheckQueued = true
+            state.requests.append(request)
+        }
         wakes.continuation.yield()
     }
 
     private func round(_ teller: inout PresenceEvents) async {
         let requests = state.withLock { state in
-            defer { state.requests = [] }
+            defer { (state.requests, state.isCheckQueued) = ([], false) }
             return state.requests
         }
         var answers: [Answer] = []
@@ -233,7 +240,7 @@ extension PresenceTracker {
     private func perform(_ request: PresenceRequest, _ teller: inout PresenceEvents) async -> Answer {
         do throws(ChatError) {
             let changes = try await request.act(store)
-            try await teller.record(changes, request.origin, store, at: clock.now)
+            await teller.record(changes, request.origin, store, at: clock.now)
             return .success(changes)
         } catch {
             return .failure(error)
