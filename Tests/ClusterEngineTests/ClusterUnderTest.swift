@@ -188,6 +188,17 @@ struct ConformanceTests {
         }
     }
 
+    @Test(arguments: PresenceBehaviour.all, [1, 3])
+    func presence(_ behaviour: PresenceBehaviour, nodes: Int) async throws {
+        let cluster = Lock<ClusterUnderTest?>(nil)
+        try await behaviour.run { limits, clock in
+            let made = try await ClusterUnderTest(nodes: nodes, limits, clock)
+            cluster.withLock { $0 = made }
+            return await made.clusterEngines.map(\.presence)
+        }
+        await cluster.withLock { $0 }?.end()
+    }
+
     @Test(.enabled(if: Self.isThorough, Self.comment), arguments: Behaviour.all)
     func threeNodesWithoutBus(_ behaviour: Behaviour) async throws {
         try await behaviour.run { limits, clock in try await ClusterUnderTest(nodes: 3, limits, clock) }

@@ -1,128 +1,19 @@
 import ChatModel
-import EngineConformance
 import JSON
 import Locking
-import Logging
 import Postgres
 import PostgresSupport
-import StorageCore
 import Testing
 import TestSupport
 
 @testable import ClusterEngine
-
-/// The presence stores of several nodes over an empty database of the shared server. The leases of the nodes last until
-/// ``kill(_:)``.
-struct PresenceCluster: Sendable {
-    let nodes: [ClusterPresence]
-    let clock: ManualClock
-    private let url: String
-    private let pools: [ConnectionPool]
-    private let app = AppID("app")
-
-    init(
-        nodes count: Int, url: String? = nil, _ limits: Limits = Limits(), _ clock: ManualClock = ManualClock()
-    ) async throws {
-        self.url = if let url { url } else { try await PostgresServer.shared().makeDatabase() }
-        self.clock = clock
-        let settings = ConnectionSettings(connectionInfo: self.url, applicationName: "test")
-        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        let connection = try await Connection.open(settings)
-        _ = try await ClusterSchema.migrate(connection)
-        await connection.close()
-        var (nodes, pools): ([ClusterPresence], [ConnectionPool]) = ([], [])
-        for _ in 0..<count {
-            let rows = try await Self.run(
-                "INSERT INTO node(lease_until) VALUES (9000000000000000000) RETURNING id", self.url)
-            let reads = ConnectionPool(settings, size: 2, logger: logger)
-            let writes = ConnectionPool(settings, size: 1, logger: logger)
-            nodes.append(
-                ClusterPresence(node: rows.integer(0, 0) ?? 0, reads: reads, writes: writes, limits: limits) {
-                    clock.uptime
-                })
-            pools.append(reads)
-        }
-        (self.nodes, self.pools) = (nodes, pools)
-    }
-
-    func end() async {
-        for node in nodes { await node.close() }
-        for pool in pools { await pool.close() }
-    }
-
-    static func run(_ text: String, _ url: String) async throws -> Rows {
-        let connection = try await Connection.open(ConnectionSettings(connectionInfo: url))
-        let rows = try await connection.run([Statement(text)])[0]
-        await connection.close()
-        return rows
-    }
-
-    /// Runs a statement on a connection of its own.
-    @discardableResult func run(_ text: String) async throws -> Rows { try await Self.run(text, url) }
-
-    /// Ends the lease of a node.
-    func kill(_ node: ClusterPresence) async throws {
-        try await run("UPDATE node SET lease_until = 0 WHERE id = \(node.node)")
-    }
-
-    /// Empties the tables of presence, as a crash of the server does.
-    func loseRows() async throws {
-        try await run("TRUNCATE presence, presence_scope, presence_node, presence_epoch")
-    }
-
-    /// Ends all connections of the nodes to the server.
-    func cutConnections() async throws {
-        try await run(
-            """
-            SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()
-            """)
-    }
-
-    func key(_ user: String, _ channel: String = "room") -> PresenceKey {
-        PresenceKey(.occupant, of: user, on: ChannelID(channel, in: app))
-    }
-
-    func user(_ name: String) -> UserID { UserID(name, in: app) }
-
-    /// Begins a connection of a user to a channel on a node.
-    func hold(
-        _ user: String, _ channel: String = "room", by holder: String, on node: Int
-    ) async throws -> [PresenceChange] {
-        try await nodes[node].hold([key(user, channel)], of: self.user(user), by: HolderID(holder))
-    }
-
-    /// The users on a channel.
-    func users(_ channel: String = "room", on node: Int = 0) async throws -> [String] {
-        let scope = PresenceScope(.occupant, ChannelID(channel, in: app))
-        let page = try await nodes[node].occupants(of: scope, after: nil, limit: 100)
-        #expect(page.count == page.occupants.count)
-        return page.occupants.map(\.user)
-    }
-}
-
-@Suite(
-    "The presence store of a cluster conforms to the contract",
-    .enabled(if: PostgresServer.isInstalled, PostgresServer.installation))
-struct PresenceConformanceTests {
-    @Test(arguments: PresenceBehaviour.all, [1, 3])
-    func nodes(_ behaviour: PresenceBehaviour, count: Int) async throws {
-        let cluster = Lock<PresenceCluster?>(nil)
-        try await behaviour.run { limits, clock in
-            let made = try await PresenceCluster(nodes: count, limits, clock)
-            cluster.withLock { $0 = made }
-            return made.nodes
-        }
-        await cluster.withLock { $0 }?.end()
-    }
-}
 
 @Suite("The presence of a cluster", .enabled(if: PostgresServer.isInstalled, PostgresServer.installation))
 struct PresenceTests {
     /// Runs a test with a cluster.
     private func with(_ count: Int, _ body: (PresenceCluster) async throws -> Void) async throws {
         let cluster = try await PresenceCluster(nodes: count)
-        for node in cluster.nodes { #expect(try await node.expire().isEmpty) }
+        try await cluster.watch()
         try await body(cluster)
         await cluster.end()
     }
@@ -168,12 +59,42 @@ struct PresenceTests {
             _ = try await cluster.hold("ben", by: "c", on: 1)
             try await cluster.kill(cluster.nodes[0])
             #expect(try await cluster.nodes[1].expire().map(\.happening) == [.timedOut])
-            try await cluster.run("UPDATE node SET lease_until = 9000000000000000000")
             #expect(
                 try await cluster.nodes[0].expire() == [PresenceChange(cluster.key("ana"), .joined, occupancy: 2)])
             #expect(try await cluster.nodes[0].expire().isEmpty)
             #expect(try await cluster.nodes[1].expire().isEmpty)
             #expect(try await cluster.users(on: 1) == ["ana", "ben"])
+        }
+    }
+
+    @Test("returns from a request only the changes of its keys, although all users of the node begin again")
+    func ownChanges() async throws {
+        try await with(2) { cluster in
+            _ = try await cluster.hold("ana", by: "a", on: 0)
+            try await cluster.kill(cluster.nodes[0])
+            #expect(try await cluster.nodes[1].expire().map(\.happening) == [.timedOut])
+            let eve = try await cluster.hold("eve", by: "e", on: 0)
+            #expect(eve.map(\.presenceKey) == [cluster.key("eve")])
+            #expect(try await cluster.nodes[0].expire().map(\.presenceKey) == [cluster.key("ana")])
+        }
+    }
+
+    @Test("takes no node for dead before the others had the time to renew their leases after an absence of all")
+    func absence() async throws {
+        try await with(3) { cluster in
+            _ = try await cluster.hold("ana", by: "a", on: 1)
+            _ = try await cluster.hold("ben", by: "b", on: 2)
+            cluster.clock.advance(by: .seconds(30))
+            for node in cluster.nodes { try await cluster.kill(node) }
+            #expect(try await cluster.nodes[0].expire().isEmpty)
+            try await cluster.revive(cluster.nodes[1])
+            var changes: [PresenceChange] = []
+            for _ in 0..<12 {
+                #expect(changes.isEmpty)
+                cluster.clock.advance(by: .seconds(1))
+                changes += try await cluster.nodes[0].expire()
+            }
+            #expect(changes == [PresenceChange(cluster.key("ben"), .timedOut, occupancy: 1)])
         }
     }
 

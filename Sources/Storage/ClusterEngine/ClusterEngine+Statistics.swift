@@ -21,13 +21,13 @@ extension ClusterEngine {
     ///
     /// - Throws: the errors of the store.
     public func statistics() async throws(ChatError) -> EngineStatistics {
-        var statistics = try await asking { () throws(StoreFailure) in try await store.queue.statistics() }
+        var statistics = try await asking { () throws(StoreFailure) in try await store.database.statistics() }
         statistics.waitingEvents = writer.queue.waitingDrafts
         return statistics
     }
 }
 
-extension QueueDatabase {
+extension ClusterDatabase {
     fileprivate func statistics() async throws(StoreFailure) -> EngineStatistics {
         let answers = try await pool.run([
             Statement(

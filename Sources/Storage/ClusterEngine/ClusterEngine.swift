@@ -15,6 +15,9 @@ public final class ClusterEngine: Engine {
     public let directory: any Directory
     /// The delivery queue.
     public let deliveries: any DeliveryQueue
+    /// The presence of users on all nodes, for `ChatService(engine:presence:)`. A node takes part from the first call on.
+    public var presence: any PresenceStore { clusterPresence }
+    private let clusterPresence: ClusterPresence
     let queue: ClusterQueue
     let store: any ClusterStore
     let bus: (any ClusterBus)?
@@ -89,6 +92,9 @@ public final class ClusterEngine: Engine {
         directory = ClusterDirectory(store: store, memory: memory, follower: follower, writer: handle)
         queue = ClusterQueue(node: node, database: store.database, bus: bus, memory: memory, settings: settings)
         deliveries = queue.deliveries
+        clusterPresence = ClusterPresence(node: node, database: store.database, settings: settings) {
+            [queue] () async throws(StoreFailure) in try await queue.node.renew()
+        }
         writing = settings.scheduler.run { [writer] in await writer.run() }
         await startTasks()
     }
@@ -219,6 +225,7 @@ extension ClusterEngine {
         await writing.value
         guard isFirst else { return }
         for task in tasks.withLock({ $0 }) { task.cancel() }
+        await clusterPresence.close()
         await queue.close()
         await follower.close()
         await bus?.close()

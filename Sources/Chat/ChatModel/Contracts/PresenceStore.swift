@@ -54,7 +54,8 @@ public protocol PresenceStore: Sendable {
     /// True when an entry may end by a timeout. A cheap check.
     var mayExpire: Bool { get }
 
-    /// Ends the entries that have timed out. Call it once a second while ``mayExpire`` is true.
+    /// Ends the entries that have timed out. Call it once a second while ``mayExpire`` is true. In a store of several
+    /// nodes, it also carries out the changes that a failure has delayed, and returns them.
     func expire() async throws(ChatError) -> [PresenceChange]
 
     /// One page of the users in a presence scope (a channel and a kind of presence), sorted by the bytes of their

@@ -29,6 +29,15 @@ actor ConnectionPool {
         try await with { (connection) throws(PostgresFailure) in try await connection.run(statements) }
     }
 
+    static let beginSnapshot = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+    static let endSnapshot = Statement("COMMIT")
+
+    /// Runs statements that only read in one snapshot of the database, in one round trip.
+    func snapshot(_ statements: [Statement]) async throws(StoreFailure) -> [Rows] {
+        let rows = try await run([Self.beginSnapshot] + statements + [Self.endSnapshot])
+        return Array(rows[1..<rows.count - 1])
+    }
+
     /// Calls `body` with a connection of its own. `body` must end every transaction that it begins; after an
     /// error the pool ends it.
     func with<Value: Sendable>(

@@ -174,7 +174,7 @@ extension PostgresStore {
                 """
             statements.append(statement)
         }
-        let results = try await snapshot(statements)
+        let results = try await pool.snapshot(statements)
         return requests.indices.map { index in
             let events = EventColumns.read(results[2 * index + 1])
             let items = Array(events.prefix(requests[index].request.limit))
@@ -188,7 +188,7 @@ extension PostgresStore {
     }
 
     func counts(_ requests: [HistoryQuery]) async throws(StoreFailure) -> [Int] {
-        let results = try await snapshot(
+        let results = try await pool.snapshot(
             requests.map { query in
                 var statement = query.range
                 let filter = query.filter(&statement.parameters)
@@ -219,7 +219,7 @@ extension PostgresStore {
             OR EXISTS (SELECT 1 FROM unnest($4::text[]) AS p(text) WHERE starts_with(c.name, p.text) AND c.name <> p.text))
             """
         let ofTypes = patterns.condition("t.type", from: parameters.count + 1)
-        let rows = try await snapshot([
+        let rows = try await pool.snapshot([
             Statement(
                 """
                 WITH expired AS MATERIALIZED (

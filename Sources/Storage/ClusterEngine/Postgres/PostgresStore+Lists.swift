@@ -10,7 +10,7 @@ extension PostgresStore {
             throw .query(error)
         }
         do throws(StoreFailure) {
-            let rows = try await snapshot(query.wantsTotal ? [listing.rows, listing.total] : [listing.rows])
+            let rows = try await pool.snapshot(query.wantsTotal ? [listing.rows, listing.total] : [listing.rows])
             return listing.page(rows[0], total: query.wantsTotal ? rows[1] : nil)
         } catch {
             throw .store(error)

@@ -108,15 +108,6 @@ final class PostgresStore: ClusterStore {
             revision: Revision(rows.integer(0, 2) ?? 0), time: rows.timetoken(0, 3) ?? .zero)
     }
 
-    private static let beginSnapshot = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-    private static let endSnapshot = Statement("COMMIT")
-
-    /// Runs statements in one snapshot of the database, in one round trip.
-    func snapshot(_ statements: [Statement]) async throws(StoreFailure) -> [Rows] {
-        let rows = try await pool.run([Self.beginSnapshot] + statements + [Self.endSnapshot])
-        return Array(rows[1..<rows.count - 1])
-    }
-
     /// The number of events or changes that are read at once.
     private static let stride = 1000
 
@@ -125,7 +116,7 @@ final class PostgresStore: ClusterStore {
         guard head != have else { return head }
         return try await followerPool.with { (connection) throws(PostgresFailure) in
             let start = try await connection.run([
-                Self.beginSnapshot, Statement(Self.selectHead),
+                ConnectionPool.beginSnapshot, Statement(Self.selectHead),
                 Statement("SELECT body FROM notice WHERE commit > $1 ORDER BY commit", [.integer(Int64(have.commit))]),
             ])
             let head = Self.head(start[1])
@@ -154,7 +145,7 @@ final class PostgresStore: ClusterStore {
             // After the events, because an event may have been deleted after it was sent to this node.
             part.notices = (0..<start[2].count).flatMap { FrameCodec.notices(start[2].bytes($0, 0) ?? []) }
             if !part.notices.isEmpty { await body(part) }
-            _ = try await connection.run([Self.endSnapshot])
+            _ = try await connection.run([ConnectionPool.endSnapshot])
             return head
         }
     }

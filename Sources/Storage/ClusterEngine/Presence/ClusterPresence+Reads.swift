@@ -21,15 +21,14 @@ extension ClusterPresence {
             ORDER BY member \(isAscending ? "ASC" : "DESC") LIMIT $4
             """, scope + [.integer(Int64(limit) + 1)] + (user.map { [.text($0)] } ?? []))
         let rows = try await asking { () throws(StoreFailure) in
-            try await reads.run(
-                [PresenceStatements.beginSnapshot, count] + (limit > 0 ? [page] : []) + [PresenceStatements.commit])
+            try await reads.snapshot([count] + (limit > 0 ? [page] : []))
         }
-        let users = rows[1].count > 0 ? Int(rows[1].integer(0, 0) ?? 0) : 0
+        let users = rows[0].count > 0 ? Int(rows[0].integer(0, 0) ?? 0) : 0
         guard limit > 0 else { return Occupancy(count: users, hasMore: users > 0) }
-        let occupants = (0..<min(rows[2].count, limit)).map { row in
-            Occupancy.Occupant(user: rows[2].text(row, 0) ?? "", state: rows[2].state(row, 1))
+        let occupants = (0..<min(rows[1].count, limit)).map { row in
+            Occupancy.Occupant(user: rows[1].text(row, 0) ?? "", state: rows[1].state(row, 1))
         }
-        return Occupancy(count: users, occupants: occupants, hasMore: rows[2].count > limit)
+        return Occupancy(count: users, occupants: occupants, hasMore: rows[1].count > limit)
     }
 
     nonisolated func occupant(_ presenceKey: PresenceKey) async throws(ChatError) -> Occupancy.Occupant? {

@@ -7,10 +7,9 @@ enum PresenceStatements {
     static let begin = Statement("BEGIN ISOLATION LEVEL READ COMMITTED")
     static let commit = Statement("COMMIT")
     static let rollback = Statement("ROLLBACK")
-    static let beginSnapshot = Statement("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
     /// The time of the database, in ticks.
-    private static let now = "(extract(epoch FROM clock_timestamp()) * 10000000)::bigint"
+    private static let now = LaneRow.databaseTime
     private static let isDead = """
         (p.swept OR NOT EXISTS (SELECT FROM node n WHERE n.id = p.node AND n.lease_until > \(now))
             AND (p.until IS NULL OR p.until <= \(now)))
@@ -34,12 +33,12 @@ enum PresenceStatements {
             [.integers(numbers.sorted())])
     }
 
-    /// The epoch; true if all live nodes have written their rows.
+    /// The epoch; true if all nodes have written their rows. A node whose lease has ended may come back later than this
+    /// one, so its rows are awaited as well.
     static let epoch = Statement(
         """
         SELECT e.id, e.since <= \(now) - \(restoringMost) OR NOT EXISTS (
-            SELECT FROM node n WHERE n.lease_until > \(now)
-            AND NOT EXISTS (SELECT FROM presence_node p WHERE p.node = n.id AND p.ready))
+            SELECT FROM node n WHERE NOT EXISTS (SELECT FROM presence_node p WHERE p.node = n.id AND p.ready))
         FROM presence_epoch e
         """)
 
