@@ -100,7 +100,7 @@ public struct RecoveredKey: Sendable {
     public init(_ configuration: Configuration) async throws {
         let store = try configuration.store()
         try store.requireData()
-        let engine = try await store.open(configuration)
+        let engine = try await store.open(configuration).engine
         do {
             guard let executor = ThreadExecutor(name: "recover") else {
                 throw SettingError("the system cannot start a thread")

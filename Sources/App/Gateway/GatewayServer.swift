@@ -51,9 +51,10 @@ public struct GatewayServer: Sendable {
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }
-        let engine = try await configuration.store().open(configuration)
+        let (engine, presence) = try await configuration.store().open(configuration)
         do {
-            let assembly = try ServiceContainer(configuration, on: claimed, engine: engine, loop: loop, logger: logger)
+            let assembly = try ServiceContainer(
+                configuration, on: claimed, engine: engine, presence: presence, loop: loop, logger: logger)
             try await sealSecrets(assembly)
             try await serve(assembly, whenListening, stop)
         } catch {

@@ -11,19 +11,22 @@ enum GatewayStore: Equatable {
 
     /// Opens the store. Creates its directory or its tables if they do not exist.
     ///
+    /// - Returns: the engine, and the store of presence; nil to keep presence in the memory of this process.
     /// - Throws: `SettingError` when the data directory cannot be used; the errors of the engine.
-    func open(_ configuration: Configuration) async throws -> any Engine {
+    func open(_ configuration: Configuration) async throws -> (engine: any Engine, presence: (any PresenceStore)?) {
         let logger = Logger(label: "store")
         switch self {
         case .directory(let path):
             let data = try DataDirectory(at: path)
             try data.requireComplete()
-            return try await SQLiteEngine(
+            let engine = try await SQLiteEngine(
                 SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: logger))
+            return (engine, nil)
         case .cluster(let url, let bus):
             var settings = ClusterEngineSettings(limits: configuration.limits, logger: logger)
             settings.readers = configuration.engineConnections
-            return try await ClusterEngine(url: url, bus: bus, settings: settings)
+            let engine = try await ClusterEngine(url: url, bus: bus, settings: settings)
+            return (engine, engine.presence)
         }
     }
 
