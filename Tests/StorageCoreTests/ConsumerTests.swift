@@ -69,7 +69,7 @@ import Testing
         #expect(changes.end == 4)
     }
 
-    @Test("read what memory no longer has from the store, and continue at the end if nothing is left there")
+    @Test("read what memory no longer has from the store, and learn the end if nothing is left there")
     func refill() async {
         let changes = RecordChangeBuffer(capacity: 1, start: 3)
         let stored = Lock<[RecordChanges]>([change(4)])
@@ -79,6 +79,9 @@ import Testing
         for revision: Revision in 4...6 { changes.publish(change(revision)) }
         #expect(await reader.next()?.revision == 4)
         // The store has nothing after revision 4, and the buffer ends at revision 6.
+        let end = await reader.next()
+        #expect(end?.revision == 6)
+        #expect(end?.keys.isEmpty == true)
         changes.close()
         #expect(await reader.next() == nil)
     }

@@ -35,7 +35,8 @@ public protocol Directory: Sendable {
     /// - Throws: `.malformed` for a cursor that is not from this listing.
     func list(_ query: RecordQuery) async throws(ChatError) -> Page<Record>
 
-    /// The changes of all commits after `revision`. Never skips a commit, but may repeat one. Ends on `close()`.
+    /// The changes of all commits after `revision`. Never skips a commit, but may repeat one. An element may have no
+    /// keys; then it only reports its revision. Ends on `close()`.
     func changes(after revision: Revision) async -> RecordChangeSequence
 
     /// The revision of the newest commit. To follow a listing, read the revision before the listing and pass it to

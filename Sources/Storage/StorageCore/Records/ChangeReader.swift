@@ -42,10 +42,10 @@ package final class ChangeReader: Sendable {
     private func refill(after here: Revision) async -> RecordChanges? {
         let end = changes.end
         do {
-            let found = try await readStored(here)
             // If nothing was found, no change is left to report: the records were changed again later, or were removed
-            // long ago.
-            position.withLock { $0 = found?.revision ?? end }
+            // long ago. The consumer still learns the revision, because it may wait for it.
+            let found = try await readStored(here) ?? RecordChanges(keys: [], revision: end)
+            position.withLock { $0 = found.revision }
             return found
         } catch {
             // The store has already logged the error. The caller retries, because no change may be skipped.
