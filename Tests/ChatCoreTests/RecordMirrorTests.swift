@@ -103,6 +103,23 @@ import Testing
         #expect(await first.value == .outcomeUnknown)
     }
 
+    @Test("is reached when the changes up to a revision are applied, and at once while nobody follows")
+    func reach() async throws {
+        await mirror.reach(7)
+        await following {
+            directory.change(RecordKey(.webhook, "b", in: demo), "1")
+            directory.holdReads(1)
+            directory.change(key("a"), "2")
+            await directory.held.wait(count: 1)
+            await mirror.reach(1)
+            #expect(table.now.isEmpty)
+            async let reached: Void = mirror.reach(2)
+            directory.letGo()
+            await reached
+            #expect(table.now == ["a": "2"])
+        }
+    }
+
     @Test("reads again when a write happened between reading a record and applying it")
     func lateReading() async throws {
         directory.put(key("a"), "old")

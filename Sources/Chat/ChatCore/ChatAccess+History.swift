@@ -44,7 +44,7 @@ extension ChatAccess {
             caller.types.match(event.type), event.audience != .wire
         else { throw Self.noEvent }
         if let user = caller.user {
-            let obstacle = try await refusal(to: .receiving, of: user, in: event.channel.name)
+            let obstacle = try await newestRefusal(to: .receiving, of: user, in: event.channel.name)
             guard obstacle == nil, event.isReadable(by: user) else { throw Self.noEvent }
         }
         return try await withoutDeletedTexts([event])[0]

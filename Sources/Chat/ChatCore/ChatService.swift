@@ -39,7 +39,10 @@ public final class ChatService: Sendable {
     let unread: UnreadCounts
     let activity: ChannelActivity
     let pendingDeletions: PendingDeletions
-    private let deletionCount = Atomic<UInt64>(0)
+    let recordCatchUp: RecordCatchUp
+    /// True if other nodes use the same store.
+    public let isShared: Bool
+    private let deletionCounter: DeletionCounter
     private let groupObservers = Lock<[@Sendable (Revision) async -> Void]>([])
 
     /// Creates the service. Call `run(whenReady:)` to start it.
@@ -61,7 +64,11 @@ public final class ChatService: Sendable {
         self.clock = clock
         self.vault = vault
         activity = ChannelActivity(engine: engine, limits: limits, clock: clock)
-        hub = Hub(log: engine.log, executor: executor, turnTime: limits.hubTurn, activity: activity)
+        deletionCounter = DeletionCounter()
+        isShared = engine.directory.isShared
+        hub = Hub(
+            log: engine.log, executor: executor, turnTime: limits.hubTurn, activity: activity,
+            deletions: isShared ? deletionCounter : nil)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
         eventTypes = EventTypes(engine: engine, keyring: keyring, limits: liveLimits, clock: clock)
@@ -76,6 +83,9 @@ public final class ChatService: Sendable {
         revokedTokens = RevokedTokens(directory: engine.directory, keyring: keyring)
         accessCache = ChannelAccessCache(
             directory: engine.directory, keyring: keyring, pendingDeletions: pendingDeletions, limits: limits)
+        recordCatchUp = RecordCatchUp(
+            directory: engine.directory,
+            mirrors: [keyring.mirror, eventTypes.mirror, revokedTokens.mirror, pendingDeletions.mirror])
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = StoredAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
         presence = PresenceTracker(
@@ -87,11 +97,11 @@ public final class ChatService: Sendable {
     /// The current limits.
     public var limits: Limits { liveLimits.current }
 
-    /// The number of deletions of events on this node. Code that caches events for a short time compares this number to
-    /// detect that the cache may contain deleted events.
-    public var deletions: UInt64 { deletionCount.load(ordering: .acquiring) }
+    /// A number that grows with each deletion of events, on any node. Code that caches events for a short time compares
+    /// this number to detect that the cache may contain deleted events.
+    public var deletions: UInt64 { deletionCounter.count }
 
-    func countDeletion() { deletionCount.add(1, ordering: .releasing) }
+    func countDeletion() { deletionCounter.add() }
 
     /// Returns the operations of the caller's app, with the caller's rights. Reads no storage.
     ///
@@ -118,13 +128,15 @@ public final class ChatService: Sendable {
             let revision = try await keyring.load()
             try await applyRetentions()
             group.addTask { await self.keyring.follow(from: revision) }
-            let typesRevision = try await eventTypes.load()
-            group.addTask { await self.eventTypes.follow(from: typesRevision) }
+            // All mirrors follow from this revision, so they also learn what changes in an app that another node has
+            // added since.
+            try await eventTypes.load()
+            group.addTask { await self.eventTypes.follow(from: revision) }
             group.addTask { await self.eventTypes.reportViolations() }
-            let tokensRevision = try await revokedTokens.load()
-            group.addTask { await self.revokedTokens.follow(from: tokensRevision) }
-            let sweepsRevision = try await pendingDeletions.load(keyring.apps.map(\.id))
-            group.addTask { await self.pendingDeletions.follow(from: sweepsRevision) }
+            try await revokedTokens.load()
+            group.addTask { await self.revokedTokens.follow(from: revision) }
+            try await pendingDeletions.load(keyring.apps.map(\.id))
+            group.addTask { await self.pendingDeletions.follow(from: revision) }
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
             group.addTask { await self.keepLogsSmall() }

@@ -18,6 +18,20 @@ public final class RecordMirror: Sendable {
     private let directory: any Directory
     private let pause: Duration
     private let turns = Lock<UInt64>(0)
+    private let progress = Lock(Progress())
+
+    /// The progress of ``follow(from:_:isUnreadable:afterwards:)``, and the tasks that wait for it.
+    private struct Progress {
+        /// The revision up to which all changes are applied; nil while no task follows.
+        var reached: Revision?
+        var waiting: [UInt64: (revision: Revision, continuation: CheckedContinuation<Void, Never>)] = [:]
+        var nextTicket: UInt64 = 0
+
+        func isReached(_ revision: Revision) -> Bool { reached.map { $0 >= revision } ?? true }
+    }
+
+    /// The maximum number of records that are read at once.
+    private static let readAtOnce = 500
 
     /// Creates a mirror.
     ///
@@ -50,29 +64,72 @@ public final class RecordMirror: Sendable {
     /// A read that fails is repeated until it succeeds, because giving up could leave a revoked key valid.
     ///
     /// - Parameters:
-    ///   - isUnreadable: called once for a record whose first read fails.
-    ///   - afterwards: called after each changed record was applied. The next record is applied when `afterwards`
+    ///   - isUnreadable: called once for each record whose first read fails.
+    ///   - afterwards: called after each changed record was applied. Further changes are applied when `afterwards`
     ///     returns.
     public func follow(
         from revision: Revision, _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void = { _, _ in },
         afterwards: (RecordKey) async -> Void = { _ in }
     ) async {
+        advance(to: revision)
+        defer { advance(to: nil) }
         for await changes in await directory.changes(after: revision) {
-            for key in changes.keys where kinds.contains(key.kind) {
-                var isKnown = false
-                while !Task.isCancelled {
-                    do {
-                        try await refresh(key, apply)
-                        break
-                    } catch {
-                        if !isKnown { isUnreadable(key, error) }
-                        isKnown = true
-                        // If the task was cancelled, the loop's condition ends the loop.
-                        try? await Task.sleep(for: pause)
-                    }
-                }
-                await afterwards(key)
+            var keys = changes.keys.filter { kinds.contains($0.kind) }[...]
+            while !keys.isEmpty, !Task.isCancelled {
+                let part = Array(keys.prefix(Self.readAtOnce))
+                await refreshRepeatedly(part, apply, isUnreadable: isUnreadable)
+                for key in part { await afterwards(key) }
+                keys = keys.dropFirst(Self.readAtOnce)
             }
+            advance(to: changes.revision)
+        }
+    }
+
+    /// Refreshes records. Tries again until they can be read or the task is cancelled.
+    private func refreshRepeatedly(
+        _ keys: [RecordKey], _ apply: Apply, isUnreadable: (RecordKey, ChatError) -> Void
+    ) async {
+        var isKnown = false
+        while !Task.isCancelled {
+            do throws(ChatError) {
+                return try await refresh(keys, apply)
+            } catch {
+                if !isKnown { for key in keys { isUnreadable(key, error) } }
+                isKnown = true
+                // If the task was cancelled, the loop's condition ends the loop.
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+
+    private func advance(to revision: Revision?) {
+        let ready = progress.withLock { progress in
+            progress.reached = revision
+            let ready = progress.waiting.filter { progress.isReached($0.value.revision) }
+            for ticket in ready.keys { progress.waiting[ticket] = nil }
+            return ready.values.map(\.continuation)
+        }
+        for continuation in ready { continuation.resume() }
+    }
+
+    /// Waits until ``follow(from:_:isUnreadable:afterwards:)`` has applied the changes of all nodes up to a revision.
+    /// Returns early while no task follows, and when the waiting task is cancelled.
+    public func reach(_ revision: Revision) async {
+        let ticket = progress.withLock { progress in
+            progress.nextTicket += 1
+            return progress.nextTicket
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = progress.withLock { progress in
+                    guard !Task.isCancelled, !progress.isReached(revision) else { return true }
+                    progress.waiting[ticket] = (revision, continuation)
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            progress.withLock { $0.waiting.removeValue(forKey: ticket) }?.continuation.resume()
         }
     }
 
@@ -93,7 +150,7 @@ public final class RecordMirror: Sendable {
         }
         guard !isApplied else { return records }
         do throws(ChatError) {
-            for (change, _) in written { try await refresh(change.key, apply) }
+            try await refresh(written.map(\.0.key), apply)
         } catch {
             throw ChatError(
                 .outcomeUnknown, "the change is stored, but may not have taken effect yet: \(error.message)",
@@ -122,11 +179,16 @@ public final class RecordMirror: Sendable {
     /// Reads a record and applies its current state.
     ///
     /// - Throws: the errors of the directory of records.
-    public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) {
+    public func refresh(_ key: RecordKey, _ apply: Apply) async throws(ChatError) { try await refresh([key], apply) }
+
+    private func refresh(_ keys: [RecordKey], _ apply: Apply) async throws(ChatError) {
         while true {
             let turn = turns.withLock { $0 }
-            let record = try await directory.read(key)
-            if runIfCurrent(turn, { apply(key, record) }) { return }
+            let records = try await directory.read(keys)
+            let isApplied = runIfCurrent(turn) {
+                for (key, record) in zip(keys, records) { apply(key, record) }
+            }
+            if isApplied { return }
         }
     }
 

@@ -20,11 +20,19 @@ extension ChatAccess {
         of names: Set<ExactText>, isOfDevice: Bool = false
     ) async throws(ChatError) -> Set<ExactText> {
         guard let user = caller.user else { return [] }
-        var unheard: Set<ExactText> = []
-        for name in names where !isOfDevice || Self.channel(moderatedOn: name.text) != nil {
-            if try await refusal(to: .receiving, of: user, in: name.text) != nil { unheard.insert(name) }
+        let names = isOfDevice ? names.filter { Self.channel(moderatedOn: $0.text) != nil } : names
+        let inaccessible = try await refused(names, to: user)
+        guard service.isShared, !inaccessible.isEmpty else { return inaccessible }
+        try await service.catchUp()
+        return try await refused(inaccessible, to: user)
+    }
+
+    private func refused(_ names: Set<ExactText>, to user: String) async throws(ChatError) -> Set<ExactText> {
+        var refused: Set<ExactText> = []
+        for name in names where try await refusal(to: .receiving, of: user, in: name.text) != nil {
+            refused.insert(name)
         }
-        return unheard
+        return refused
     }
 
     /// Checks that the caller has the scope `read`, that the caller's patterns cover the channel, and that the caller's

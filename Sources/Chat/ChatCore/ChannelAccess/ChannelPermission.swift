@@ -23,11 +23,23 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden` with the slug `banned`, `muted`, `frozen`, `not_a_member` or `not_operator`.
     func require(_ permission: ChannelPermission, of user: String?, in name: String) async throws(ChatError) {
-        guard let user, let obstacle = try await refusal(to: permission, of: user, in: name) else { return }
+        guard let user, let obstacle = try await newestRefusal(to: permission, of: user, in: name) else { return }
         throw obstacle
     }
 
-    /// Returns the error that denies a user the permission; nil when the user has the permission.
+    /// Returns the error that denies a user the permission, by the newest records of all nodes; nil when the user has the
+    /// permission.
+    func newestRefusal(
+        to permission: ChannelPermission, of user: String, in name: String
+    ) async throws(ChatError) -> ChatError? {
+        guard let known = try await refusal(to: permission, of: user, in: name) else { return nil }
+        guard service.isShared else { return known }
+        try await service.catchUp()
+        return try await refusal(to: permission, of: user, in: name)
+    }
+
+    /// Returns the error that denies a user the permission; nil when the user has the permission. Use it to filter lists.
+    /// For a rejection of the request, use ``newestRefusal(to:of:in:)``.
     func refusal(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {

@@ -18,24 +18,18 @@ final class PendingDeletions: Sendable {
         }
     }
 
-    private let mirror: RecordMirror
-    private let directory: any Directory
+    let mirror: RecordMirror
     private let state = Lock(State())
     /// Signals that a deleted channel has records to remove.
     let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     init(directory: any Directory) {
-        self.directory = directory
         mirror = RecordMirror([.sweep], of: directory)
     }
 
-    /// Reads the deletions that earlier runs of the gateway did not complete. Must finish before the first request.
-    ///
-    /// - Returns: the revision to pass to `follow`.
-    func load(_ apps: [AppID]) async throws(ChatError) -> Revision {
-        let revision = try await directory.revision()
+    /// Reads the deletions that are not completed. Must finish before the first request.
+    func load(_ apps: [AppID]) async throws(ChatError) {
         for app in apps { try await mirror.load(.sweep, in: app, update) }
-        return revision
     }
 
     /// Adds the channels that are deleted on any node, until cancelled or until the engine closes.

@@ -38,9 +38,17 @@ extension ChatAccess {
     /// - Throws: the errors of ``emit(_:claim:)``. Then no event is appended.
     public func start(_ drafts: inout [EventDraft], claim: Claim? = nil) throws(ChatError) -> StartedEmit {
         var quick = ValidationBudget.onLoop
-        guard try check(&drafts, within: &quick) else { return .unchecked(drafts) }
+        do throws(ChatError) {
+            guard try check(&drafts, within: &quick) else { return .unchecked(drafts) }
+        } catch {
+            // Another node may have declared the type a moment ago. `finish` checks again.
+            guard service.isShared, error.code == .invalid else { throw error }
+            return .unchecked(drafts)
+        }
         try admit(&drafts)
-        guard claim == nil, !drafts.contains(where: { $0.retention == .kept }), let events = try appendAtOnce(drafts)
+        // An event log that several nodes share cannot append at once.
+        guard claim == nil, !service.isShared, !drafts.contains(where: { $0.retention == .kept }),
+            let events = try appendAtOnce(drafts)
         else { return .checked(drafts) }
         return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: events)))
     }
@@ -57,10 +65,12 @@ extension ChatAccess {
         case .emitted(let outcome): return outcome
         case .checked(let drafts): return try await store(drafts, claim: claim)
         case .unchecked(let drafts):
-            var checked = try await service.eventTypes.runInTurn(for: app) { () async throws(ChatError) in
-                var (drafts, budget) = (drafts, ValidationBudget())
-                _ = try check(&drafts, within: &budget)
-                return drafts
+            var checked = try await service.confirmingRefusal { () async throws(ChatError) in
+                try await service.eventTypes.runInTurn(for: app) { () async throws(ChatError) in
+                    var (drafts, budget) = (drafts, ValidationBudget())
+                    _ = try check(&drafts, within: &budget)
+                    return drafts
+                }
             }
             try admit(&checked)
             return try await store(checked, claim: claim)
@@ -105,12 +115,16 @@ extension ChatAccess {
                 if let revision = known ?? service.accessCache.revisionIfNoRules(of: app) {
                     return try await append(drafts, claim, unlessChangedSince: revision)
                 }
-                var drafts = drafts
-                let revision = try await applyChannelRules(to: &drafts)
-                return try await append(drafts, claim, unlessChangedSince: revision)
+                let (ruled, revision) = try await service.confirmingRefusal { () async throws(ChatError) in
+                    var drafts = drafts
+                    let revision = try await applyChannelRules(to: &drafts)
+                    return (drafts, revision)
+                }
+                return try await append(ruled, claim, unlessChangedSince: revision)
             } catch {
-                // A restriction or a channel changed before the commit: check again.
+                // A restriction or a channel changed before the commit, maybe on another node: check again.
                 guard error.code == .stale else { throw error }
+                try await service.catchUp()
                 known = nil
             }
         }
@@ -315,6 +329,18 @@ extension ChatAccess {
     public func prepare(
         _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
     ) async throws(ChatError) -> PreparedDrafts {
+        let budget = left
+        let prepared = try await prepareFromMemory(drafts, within: &left)
+        guard service.isShared, prepared.results.contains(where: { $0.isRefusal }) else { return prepared }
+        // Another node may have changed the types or rights a moment ago.
+        try await service.catchUp()
+        left = budget
+        return try await prepareFromMemory(drafts, within: &left)
+    }
+
+    private func prepareFromMemory(
+        _ drafts: [Result<EventDraft, ChatError>], within left: inout ValidationBudget
+    ) async throws(ChatError) -> PreparedDrafts {
         var quick = ValidationBudget.onLoop
         var results = drafts
         if !checkEach(&results, within: &quick) {
@@ -440,6 +466,13 @@ extension ChatAccess {
                 .tooLarge, "\(what) is \(text.count) bytes of JSON; at most \(limit) are accepted", name: "limit_bytes",
                 limit: limit, field: what)
         }
+    }
+}
+
+extension Result where Failure == ChatError {
+    fileprivate var isRefusal: Bool {
+        guard case .failure(let error) = self else { return false }
+        return error.mayBeOutdated
     }
 }
 

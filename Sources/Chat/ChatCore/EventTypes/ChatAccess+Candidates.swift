@@ -15,8 +15,8 @@ extension ChatAccess {
         _ schema: JSONText, for name: String, precondition: RecordChange.Precondition = .none
     ) async throws(ChatError) -> (report: CandidateReport, isNew: Bool) {
         try requireManaging(name)
-        return try await types.compileQueue.run(for: app) { [types, app] () async throws(ChatError) in
-            _ = try types.type(name, in: app)
+        return try await types.compileQueue.run(for: app) { () async throws(ChatError) in
+            _ = try await newestType(name)
             let compiled = try types.check.compile(schema)
             try types.requireCapacity(for: compiled, besides: .candidate, of: name, in: app)
             let candidate = Candidate(schema, compiled, created: types.clock.now)
@@ -77,7 +77,10 @@ extension ChatAccess {
         of name: String, forced: String? = nil
     ) async throws(ChatError) -> (version: SchemaVersion, isNew: Bool) {
         try requireManaging(name)
-        guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
+        let candidate = try await service.confirmingRefusal { () throws(ChatError) in
+            guard let candidate = types.candidate(of: name, in: app) else { throw EventTypes.unknownCandidate }
+            return candidate
+        }
         var proposal = SchemaProposal(schema: candidate.text)
         proposal.forced = forced
         return try await add(proposal, to: name, ending: candidate)

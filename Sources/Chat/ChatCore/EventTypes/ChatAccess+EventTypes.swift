@@ -20,6 +20,13 @@ extension ChatAccess {
         return try types.type(name, in: app)
     }
 
+    /// Returns one event type without checking rights, even if another node declared it a moment ago.
+    ///
+    /// - Throws: `.notFound` when no type has this name.
+    func newestType(_ name: String) async throws(ChatError) -> EventType {
+        try await service.confirmingRefusal { () throws(ChatError) in try types.type(name, in: app) }
+    }
+
     /// Declares an event type, or replaces its settings. The change takes effect on this node before the call returns.
     ///
     /// A type that was removed and is declared again keeps its earlier versions.

@@ -13,7 +13,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Page<SchemaVersion> {
         try requireReading(name)
         if let builtIn = BuiltInCatalogue.named(name) { return Page(items: [SchemaVersion(builtIn)]) }
-        _ = try types.type(name, in: app)
+        _ = try await newestType(name)
         var query = RecordQuery(.schemaVersion, in: app, limit: list.limit)
         query.parent = name
         query.sort = [(.field("number"), true)]

@@ -75,7 +75,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> Validation {
         try requireReading(name)
         let types = service.eventTypes
-        let latest = try types.type(name, in: app).latestVersion
+        let latest = try await newestType(name).latestVersion
         let value = try exactValue(of: data)
         let wanted = number ?? latest
         guard wanted > 0 || number != nil else { return Validation(type: name) }

@@ -49,12 +49,10 @@ extension EventTypes {
         var candidates: [RecordKey: (body: JSONText, candidate: Candidate)] = [:]
     }
 
-    /// Reads all types and compiles their newest versions. Must finish before the first request.
-    ///
-    /// - Returns: the revision to pass to `follow`.
-    func load() async throws(ChatError) -> Revision {
+    /// Reads all types and compiles their newest versions. Must run after the keyring is loaded, and finish before the
+    /// first request.
+    func load() async throws(ChatError) {
         _ = BuiltInValidators.all
-        let revision = try await directory.revision()
         for app in keyring.apps {
             try await mirror.load(.eventType, in: app.id) { apply($0, $1, Prepared()) }
             for type in declared(in: app.id) { try await compile(EventType.recordKey(type.name, in: app.id)) }
@@ -66,7 +64,6 @@ extension EventTypes {
                 for record in records { try await compile(record.key) }
             }
         }
-        return revision
     }
 
     /// Updates the event types in memory whenever the record of a type or candidate changes in the ``Directory``,

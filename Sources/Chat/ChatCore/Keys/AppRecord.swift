@@ -70,7 +70,9 @@ extension AppRecord {
     /// secrets without revealing them.
     public static func print(ofSecret key: String) -> String { String(Keyring.digest(of: key).prefix(16)) }
 
-    var recordKey: RecordKey { RecordKey(.app, id.name, in: .gateway) }
+    var recordKey: RecordKey { Self.recordKey(of: id) }
+
+    static func recordKey(of app: AppID) -> RecordKey { RecordKey(.app, app.name, in: .gateway) }
 
     func body(sealedBy vault: Vault) -> JSONText {
         JSONText { writer in

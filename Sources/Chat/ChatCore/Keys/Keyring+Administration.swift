@@ -126,6 +126,7 @@ extension Keyring {
         }
     }
 
+    private static let unknownApp = ChatError(.notFound, "no app has this id")
     private static let unknownKey = ChatError(.notFound, "no key has this id")
     private static let stale = ChatError(
         .stale, "the resource has changed since it was read; read it again, and repeat the change")
@@ -156,7 +157,13 @@ extension Keyring {
             throw ChatError(.malformed, "an app's id must be 1 to 200 bytes long")
         }
         let app = newApp(id, name: id.name, isFirst: apps.isEmpty)
-        try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent)])
+        do throws(ChatError) {
+            try await write([RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .absent)])
+        } catch {
+            // Another node has created the app.
+            guard error.code == .conflict else { throw error }
+            try await mirror.refresh(app.recordKey, apply)
+        }
     }
 
     private func newApp(
@@ -175,11 +182,14 @@ extension Keyring {
     ///   exist; `.conflict` for the first app; `.stale` when the version of the app is not `etag`.
     public func removeApp(_ id: String, ifMatch etag: String? = nil, by caller: Caller) async throws(ChatError) {
         try Self.requireOperator(caller)
-        guard let app = app(AppID(id)) else { throw ChatError(.notFound, "no app has this id") }
+        // The store is read, because another node may have added the app or a key a moment ago.
+        let record = try await directory.read(AppRecord.recordKey(of: AppID(id)))
+        guard let app = record.flatMap({ AppRecord($0, vault) }) else { throw Self.unknownApp }
         guard !app.isFirst else {
             throw ChatError(.conflict, "the first app, which the gateway created at its first start, cannot be deleted")
         }
-        let keys = contents.withLock { contents in contents.keys.keys.filter { $0.app == app.id } }
+        var keys: [RecordKey] = []
+        try await directory.forEachPage(RecordQuery(.key, in: app.id, limit: 500)) { keys += $0.map(\.key) }
         try await write(
             [RecordChange(app.recordKey, body: nil, precondition: etag.map { .etag($0) } ?? .present)]
                 + keys.map { RecordChange($0, body: nil) })
@@ -220,9 +230,8 @@ extension Keyring {
         _ id: AppID, ifMatch etag: String? = nil, _ edit: (inout AppRecord) throws(ChatError) -> Void
     ) async throws(ChatError) -> AppRecord {
         while true {
-            guard let known = app(id), let record = try await directory.read(known.recordKey),
-                var app = AppRecord(record, vault)
-            else { throw ChatError(.notFound, "no app has this id") }
+            let record = try await directory.read(AppRecord.recordKey(of: id))
+            guard let record, var app = AppRecord(record, vault) else { throw Self.unknownApp }
             guard etag ?? app.etag == app.etag else { throw Self.stale }
             try edit(&app)
             let change = RecordChange(app.recordKey, body: app.body(sealedBy: vault), precondition: .etag(record.etag))

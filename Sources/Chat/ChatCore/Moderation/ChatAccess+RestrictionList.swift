@@ -82,9 +82,12 @@ extension ChatAccess {
         try requireRecord(of: name)
         guard let own = caller.user else { return }
         if let user, ExactText(user) == ExactText(own) { return }
-        guard try await rules(of: name).isOperator(own) else {
-            throw ChatError(
-                .forbidden, "only an operator of channel '\(name)' may see its restricted users", slug: "not_operator")
+        try await service.confirmingRefusal { () async throws(ChatError) in
+            guard try await rules(of: name).isOperator(own) else {
+                throw ChatError(
+                    .forbidden, "only an operator of channel '\(name)' may see its restricted users",
+                    slug: "not_operator")
+            }
         }
     }
 }

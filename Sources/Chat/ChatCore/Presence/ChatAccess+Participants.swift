@@ -58,8 +58,11 @@ extension ChatAccess {
     }
 
     private func requireOpen(_ name: String) async throws(ChatError) {
-        guard let kind = try await rules(of: name).kind else {
-            throw ChatError(.notFound, "channel '\(name)' has no record; create it as an open channel first")
+        let kind = try await service.confirmingRefusal { () async throws(ChatError) in
+            guard let kind = try await rules(of: name).kind else {
+                throw ChatError(.notFound, "channel '\(name)' has no record; create it as an open channel first")
+            }
+            return kind
         }
         guard kind == .open else {
             throw ChatError(

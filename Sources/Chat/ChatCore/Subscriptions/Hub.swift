@@ -16,6 +16,8 @@ public actor Hub {
     }
     private let turnTime: Duration
     private let activity: ChannelActivity
+    /// Counts the deletions of all nodes; nil if this node is the only one.
+    private let deletions: DeletionCounter?
 
     let log: any EventLog
     private let executor: any SerialExecutor
@@ -46,8 +48,12 @@ public actor Hub {
     private var matching: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
-    init(log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity) {
+    init(
+        log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity,
+        deletions: DeletionCounter? = nil
+    ) {
         self.log = log
+        self.deletions = deletions
         self.activity = activity
         index.activity = activity
         self.turnTime = turnTime
@@ -184,6 +190,7 @@ extension Hub {
                 break
             }
             activity.record(events[index])
+            deletions?.record(events[index])
             // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
             // Ends the iteration if the audience has changed, or if the deadline has passed and events remain.

@@ -14,14 +14,12 @@ final class RevokedTokens: Sendable {
     }
 
     private let keyring: Keyring
-    private let directory: any Directory
-    private let mirror: RecordMirror
+    let mirror: RecordMirror
     private let known = Lock(Known())
     private let observers = Lock<[@Sendable (AppID) -> Void]>([])
 
     init(directory: any Directory, keyring: Keyring) {
         self.keyring = keyring
-        self.directory = directory
         mirror = RecordMirror([.revokedToken], of: directory)
     }
 
@@ -45,12 +43,8 @@ final class RevokedTokens: Sendable {
     func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
     /// Reads all revocations. Must run after the keyring is loaded.
-    ///
-    /// - Returns: the revision to pass to `follow`.
-    func load() async throws(ChatError) -> Revision {
-        let revision = try await directory.revision()
+    func load() async throws(ChatError) {
         for app in keyring.apps { try await mirror.load(.revokedToken, in: app.id, apply) }
-        return revision
     }
 
     /// Updates the revoked tokens in memory after each change of a stored revocation, beginning after `revision`.

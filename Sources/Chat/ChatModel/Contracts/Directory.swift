@@ -39,9 +39,14 @@ public protocol Directory: Sendable {
     /// keys; then it only reports its revision. Ends on `close()`.
     func changes(after revision: Revision) async -> RecordChangeSequence
 
-    /// The revision of the newest commit. To follow a listing, read the revision before the listing and pass it to
+    /// The revision of the newest commit of any node. When the call returns, the observers have been called for all
+    /// commits up to this revision. To follow a listing, read the revision before the listing and pass it to
     /// `changes(after:)`.
     func revision() async throws(ChatError) -> Revision
+
+    /// True if other nodes write to the same store. Copies of records in the memory of this node may then be older than
+    /// the store, until this node has seen the changes.
+    var isShared: Bool { get }
 
     /// Calls `body` for every later commit of any node, in order. The call happens before the write on this node
     /// returns, and before `EventLog.committed` returns the commit's events. Caches of records are therefore up to date
@@ -51,6 +56,9 @@ public protocol Directory: Sendable {
 }
 
 extension Directory {
+    /// False, for a directory that only this process uses.
+    public var isShared: Bool { false }
+
     /// Passes the records of a listing to `body`, page by page in the order of the listing.
     ///
     /// Pages are read one after the other. A record that changes in the meantime may be missing, or have its old body.

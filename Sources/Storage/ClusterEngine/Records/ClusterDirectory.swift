@@ -8,6 +8,7 @@ struct ClusterDirectory: Directory {
     let memory: NodeMemory
     let follower: Follower
     let writer: WriterHandle
+    var isShared: Bool { true }
 
     func read(_ keys: [RecordKey]) async throws(ChatError) -> [Record?] {
         try await asking { () throws(StoreFailure) in try await store.records(keys) }
