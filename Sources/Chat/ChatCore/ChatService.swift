@@ -146,6 +146,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.unread.runReports() }
             group.addTask { await self.activity.runReports() }
             try await restrictionEnds.load()
+            group.addTask { await self.restrictionEnds.follow(from: revision) }
             group.addTask { await self.endRestrictions() }
             try await withTaskExecutorPreference(tasks) { try await hub.run(whenReady: whenReady) }
             group.cancelAll()

@@ -149,31 +149,6 @@ import Testing
         }
     }
 
-    @Test("end on time when the previous one was lifted")
-    func liftedBehind() async throws {
-        try await Room.open { room in
-            let (service, app) = (room.service, ChatFixture.app)
-            let ends = RestrictionExpiries(
-                directory: service.engine.directory, keyring: service.keyring, clock: service.clock, limits: Limits())
-            var first = RestrictionRecord(user: "ben", channel: "crew", isBanned: true, isMuted: false)
-            first.since = service.clock.now
-            var second = first
-            second.since = first.since.adding(.seconds(1))
-            second.until = first.since.adding(.seconds(10))
-            let key = RestrictionRecord.key("ben", "crew", in: app)
-            ends.expect(second, at: key)
-            ends.lifted(first, at: key)
-            ends.expect(first, at: key)
-            room.advance(.seconds(11))
-            let looked = Lock(0)
-            await ends.sweep { key throws(ChatError) in
-                looked.withLock { $0 += 1 }
-                return nil
-            }
-            #expect(looked.withLock { $0 } == 1)
-        }
-    }
-
     @Test("end on time when more end than memory holds")
     func many() async throws {
         var limits = Limits()

@@ -32,7 +32,6 @@ extension ChatAccess {
                 Written(record: decision.value, isNew: isNew), changes: decision.changes, events: decision.events)
         }
         let stored = decided.record(key).flatMap(RestrictionRecord.init) ?? decided.value.record
-        service.restrictionEnds.expect(stored, at: key)
         // Ends the banned user's presence. Its events follow the event of the ban.
         if restrictionRequest.isBan { try await expel(user, from: channel, by: try actor(named).user) }
         return Written(record: stored, isNew: decided.value.isNew)
@@ -55,9 +54,7 @@ extension ChatAccess {
             let (stored, decision) = (change.stored, change.lift(reason: "request"))
             return Decision(stored, changes: decision.changes, events: decision.events)
         }
-        guard let lifted = decided.value else { return false }
-        service.restrictionEnds.lifted(lifted, at: RestrictionRecord.key(user, channel, in: app))
-        return true
+        return decided.value != nil
     }
 
     private func changeRestriction<Value: Sendable>(

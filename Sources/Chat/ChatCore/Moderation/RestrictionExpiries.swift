@@ -35,6 +35,7 @@ final class RestrictionExpiries: Sendable {
     }
 
     private let directory: any Directory
+    private let mirror: RecordMirror
     private let keyring: Keyring
     private let clock: WallClock
     private let capacity: Int
@@ -43,6 +44,7 @@ final class RestrictionExpiries: Sendable {
 
     init(directory: any Directory, keyring: Keyring, clock: WallClock, limits: Limits) {
         self.directory = directory
+        mirror = RecordMirror([.restriction], of: directory)
         self.keyring = keyring
         self.clock = clock
         capacity = limits.restrictionEndsHeld
@@ -66,13 +68,20 @@ final class RestrictionExpiries: Sendable {
         if restriction.until != nil { arrival.continuation.yield() }
     }
 
-    /// Removes the expiry of a lifted restriction. Does nothing when a later restriction has replaced it.
-    func lifted(_ restriction: RestrictionRecord, at key: RecordKey) {
-        state.withLock { state in
-            guard state.held[key].map({ $0.since <= restriction.since }) ?? false else { return }
-            state.remove(key)
+    /// Adds and removes the expiries of restrictions that change after `revision`, on any node. Returns when the task is
+    /// cancelled or the engine closes.
+    func follow(from revision: Revision) async {
+        await mirror.follow(from: revision) { key, record in
+            if let restriction = record.flatMap({ RestrictionRecord($0) }) {
+                expect(restriction, at: key)
+            } else {
+                state.withLock { $0.remove(key) }
+            }
         }
     }
+
+    /// Waits until the expiries include all changes up to a revision.
+    func reach(_ revision: Revision) async { await mirror.reach(revision) }
 
     /// Reads the next expiries of all apps from the store.
     func load() async throws(ChatError) {
