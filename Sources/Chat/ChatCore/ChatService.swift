@@ -166,9 +166,7 @@ public final class ChatService: Sendable {
                 }
             } else { try await decideRecorded(keys, body) }
         pendingDeletions.record(decided.changes)
-        let keys = decided.changes.map(\.key)
-        if keys.contains(where: { $0.kind == .membership || $0.kind == .channel }) { await unread.changed(keys) }
-        if keys.contains(where: { $0.kind == .group }) { await groupsChanged() }
+        if decided.changes.contains(where: { $0.key.kind == .group }) { await groupsChanged() }
         return decided
     }
 

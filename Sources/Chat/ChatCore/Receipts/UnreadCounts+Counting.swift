@@ -18,7 +18,12 @@ extension UnreadCounts {
     /// Brings the unread counts of a user up to date with all events committed before the call, and returns the user's
     /// entry.
     private func refreshed(_ user: UserID) async throws(ChatError) -> Holder {
-        guard await reach(try await log.watermark(of: user.app)) else { throw .notListening }
+        try await reachNewest(of: [user.app])
+        return try await recounted(user)
+    }
+
+    /// Counts again what is stale in the unread counts of a user, and returns the user's entry.
+    func recounted(_ user: UserID) async throws(ChatError) -> Holder {
         holders[user, default: Holder()].asking += 1
         defer {
             holders[user]?.asking -= 1

@@ -47,40 +47,72 @@ extension UnreadCounts {
     private static let reportsAtOnce = 250
 
     private func notify(changesOf users: some Sequence<UserID>) async {
-        var news: [(user: UserID, sum: Unread)] = []
+        let users = Array(users)
+        for user in await following(users) where holders[user] != nil { holders[user]?.followsActivity = true }
+        do throws(ChatError) {
+            try await reachNewest(of: Set(users.map(\.app)))
+        } catch {
+            untold.formUnion(users)
+            return
+        }
         var drafts: [EventDraft] = []
-        var counts: [(user: UserID, channel: ExactText, unread: Int)] = []
-        for user in await following(Array(users)) where holders[user] != nil { holders[user]?.followsActivity = true }
         for user in users {
-            guard let sum = try? await unread(of: user) else {
+            guard let sum = try? await recounted(user).sum else {
                 untold.insert(user)
                 continue
             }
-            let activity = await activity(of: user)
-            drafts += activity.map(\.draft)
-            counts += activity.map { (user: user, channel: $0.channel, unread: $0.unread) }
+            drafts += await activity(of: user)
             holders[user]?.isOwed = false
             let told = holders[user]?.reported
-            guard told != sum else { continue }
-            news.append((user, sum))
-            drafts.append(event(sum, before: told ?? Unread(), for: user))
+            if told != sum { drafts.append(event(sum, before: told ?? Unread(), for: user)) }
         }
         guard !drafts.isEmpty else { return }
         do throws(ChatError) {
-            _ = try await log.append(drafts, claim: nil)
-            for (user, sum) in news { holders[user]?.reported = sum }
-            let due = clock.now.adding(ChannelActivity.interval)
-            for (user, channel, unread) in counts {
-                holders[user]?.channels[channel]?.reported = unread
-                holders[user]?.channels[channel]?.due = due
+            for appended in try await log.append(drafts, claim: nil).events {
+                hear(appended.event)
+                // Another node was first, and its counts may be older. The next round compares them.
+                if appended.isDuplicate { untold.insert(Self.user(of: appended.event.channel)) }
             }
         } catch {
-            for user in Set(news.map(\.user) + counts.map(\.user)) {
+            for user in Set(drafts.map({ Self.user(of: $0.channel) })) {
                 holders[user]?.isOwed = true
                 untold.insert(user)
             }
         }
     }
+
+    private static func user(of ownChannel: ChannelID) -> UserID { UserID(ownChannel.name, in: ownChannel.app) }
+
+    /// Records the unread counts that an event has reported to a user's devices. The event may be from another node,
+    /// which reports to the same user, so that this node does not repeat it.
+    func hear(_ event: Event) {
+        guard event.type == Self.countsType || event.type == BuiltInTypes.channelActivity,
+            case .rule(.user, _) = event.audience, !holders.isEmpty
+        else { return }
+        let user = Self.user(of: event.channel)
+        guard let holder = holders[user], let data = try? JSONDocument(event.data).root,
+            let total = data["unread_count"]?.integer
+        else { return }
+        if event.type == Self.countsType {
+            guard holder.lastReport < event.timetoken else { return }
+            var reported = Unread()
+            reported.total = Int(total)
+            for (type, count) in data["by_custom_type"]?.members ?? [] {
+                if let count = count.integer, count > 0 { reported.byCustomType[type] = Int(count) }
+            }
+            holders[user]?.reported = reported
+            holders[user]?.lastReport = event.timetoken
+        } else {
+            guard let channel = data["channel"]?["id"]?.string.map({ ExactText($0) }),
+                let entry = holder.channels[channel], entry.lastReport < event.timetoken
+            else { return }
+            holders[user]?.channels[channel]?.reported = Int(total)
+            holders[user]?.channels[channel]?.lastReport = event.timetoken
+            holders[user]?.channels[channel]?.due = clock.now.adding(ChannelActivity.interval)
+        }
+    }
+
+    private static let countsType = "unread_count.updated"
 
     /// Creates the event with the new counts. A custom type whose count fell to zero is included once, so that clients
     /// can remove its badge.
@@ -102,9 +134,11 @@ extension UnreadCounts {
             writer.endObject()
         }
         var draft = EventDraft(
-            channel: ChannelID(user.name, in: user.app), type: "unread_count.updated", kind: .other,
+            channel: ChannelID(user.name, in: user.app), type: Self.countsType, kind: .other,
             retention: .passing, data: data)
         draft.audience = .rule(.user, subjects: [user.name])
+        // Of the nodes that have heard the same last report, only one stores the next.
+        if isShared, let last = holders[user]?.lastReport, last > .zero { draft.deduplicationKey = "unread/\(last)" }
         return draft
     }
 }
@@ -113,10 +147,10 @@ extension UnreadCounts {
     /// The maximum number of channels of a user for which one notification round creates `channel.activity` events.
     private static let activitiesAtOnce = 50
 
-    /// Returns the channels of a user whose unread count differs from the last `channel.activity` event, with the new
-    /// events. Channels reported less than a second ago are left for a later round. Empty when no device of the user
+    /// Returns the events of a user's channels whose unread count differs from the last `channel.activity` event.
+    /// Channels reported less than a second ago are left for a later round. Empty when no device of the user
     /// follows `channel.activity`.
-    func activity(of user: UserID) async -> [(channel: ExactText, unread: Int, draft: EventDraft)] {
+    func activity(of user: UserID) async -> [EventDraft] {
         guard let holder = holders[user], holder.followsActivity else { return [] }
         let now = clock.now
         let changed = holder.channels.filter { $0.value.unread != $0.value.reported ?? 0 }
@@ -131,9 +165,14 @@ extension UnreadCounts {
         let records = (try? await directory.read(names.map { ChannelRecord.key($0.text, in: user.app) })) ?? []
         return names.enumerated().map { index, name in
             let record = index < records.count ? records[index].flatMap { ChannelRecord($0) } : nil
-            let unread = due[name]?.unread ?? 0
-            let draft = Self.event(unread, in: name.text, record, for: user)
-            return (channel: name, unread: unread, draft: draft)
+            let entry = due[name] ?? UnreadChannel()
+            var draft = Self.event(entry.unread, in: name.text, record, for: user)
+            if isShared {
+                // As for the user's counts. Before the first report, the nodes agree on the last report of the counts.
+                draft.deduplicationKey =
+                    "activity/\(holder.lastReport)/\(entry.lastReport)/\(entry.unread)/\(name.text)"
+            }
+            return draft
         }
     }
 

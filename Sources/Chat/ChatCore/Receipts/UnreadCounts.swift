@@ -22,6 +22,8 @@ actor UnreadCounts {
         var isOwed = false
         /// The unread counts that the user's devices last received; nil before the first notification.
         var reported: Unread?
+        /// The timetoken of the last `unread_count.updated` event for the user, from any node; zero before the first.
+        var lastReport = Timetoken.zero
         var lastUse: UInt64 = 0
 
         var sum: Unread {
@@ -38,11 +40,15 @@ actor UnreadCounts {
     let directory: any Directory
     let pendingDeletions: PendingDeletions
     let clock: WallClock
+    /// True if other nodes report the counts of the same users.
+    let isShared: Bool
     /// Returns the given users who follow `channel.activity` now.
     let following: @Sendable ([UserID]) async -> Set<UserID>
     private let capacity: Int
     private enum Phase { case idle, running, over }
     private(set) var position = Timetoken.zero
+    /// The revision of the directory of records up to which changed records were processed. Valid while running.
+    private var recordPosition: Revision = 0
     private var phase = Phase.idle
     private let need = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     /// Signals that there are users to notify of new unread counts (`untold`).
@@ -60,6 +66,7 @@ actor UnreadCounts {
         didSet { if !untold.isEmpty { changeSignal.continuation.yield() } }
     }
     private let waiters = PositionWaiters<Timetoken>()
+    private let recordWaiters = PositionWaiters<Revision>()
     private var uses: UInt64 = 0
     /// False while the unread counts of all users in memory are known to be in use. The search for unused counts is
     /// then skipped.
@@ -73,30 +80,60 @@ actor UnreadCounts {
         self.following = following
         log = engine.log
         directory = engine.directory
+        isShared = directory.isShared
         self.pendingDeletions = pendingDeletions
         capacity = limits.unreadChannelsHeld
     }
 
     // MARK: Following the log
 
-    /// Processes commits until cancelled or until the engine closes. Starts with the first request for a count. Before
-    /// that, commits are not processed at all.
+    /// Processes commits and changed records of all nodes until cancelled or until the engine closes. Starts with the
+    /// first request for a count. Before that, nothing is processed at all.
     func run() async {
         defer { stopped() }
         for await _ in need.stream { break }
+        // The commits begin before the position is read, so none is missed.
         let commits = await log.committed()
-        guard let begin = try? await log.watermark(of: .gateway) else { return }
-        position = begin
+        guard let revision = await readPositions() else { return }
         phase = .running
         waiters.resume(through: position)
-        for await commit in commits {
-            for event in commit.events { count(event) }
-            position = max(position, commit.watermark)
-            waiters.resume(through: position)
+        await withDiscardingTaskGroup { group in
+            group.addTask { await self.followRecords(from: revision) }
+            for await commit in commits {
+                for event in commit.events { count(event) }
+                position = max(position, commit.watermark)
+                waiters.resume(through: position)
+            }
+            group.cancelAll()
+        }
+    }
+
+    /// Reads the positions at which the processing begins, and tries again while the store cannot be read. Returns nil
+    /// when the task is cancelled.
+    private func readPositions() async -> Revision? {
+        while !Task.isCancelled {
+            do throws(ChatError) {
+                let revision = try await directory.revision()
+                (position, recordPosition) = (try await log.watermark(of: .gateway), revision)
+                return revision
+            } catch {
+                // If the task was cancelled, the loop's condition ends the loop.
+                try? await Task.sleep(for: .seconds(1))
+            }
+        }
+        return nil
+    }
+
+    private func followRecords(from revision: Revision) async {
+        for await changes in await directory.changes(after: revision) {
+            changed(changes.keys)
+            recordPosition = changes.revision
+            recordWaiters.resume(through: recordPosition)
         }
     }
 
     private func count(_ event: Event) {
+        if isShared { hear(event) }
         guard !audience.isEmpty, let users = audience[event.channel] else { return }
         switch event.type {
         case BuiltInTypes.messageCreated: if event.retention == .kept { add(event, to: users) }
@@ -127,6 +164,19 @@ actor UnreadCounts {
         }
     }
 
+    /// Waits until all events of some apps, and all changes of records, that any node committed before this call were
+    /// processed.
+    ///
+    /// - Throws: `.unavailable` when the processing has stopped; the errors of the store.
+    func reachNewest(of apps: Set<AppID>) async throws(ChatError) {
+        let revision = try await directory.revision()
+        for app in apps {
+            guard await reach(try await log.watermark(of: app)) else { throw .notListening }
+        }
+        guard recordPosition < revision else { return }
+        guard await recordWaiters.wait(for: revision) else { throw .notListening }
+    }
+
     /// Waits until all events in the event log up to the timetoken `target` were processed. Returns false when the
     /// processing has stopped.
     func reach(_ target: Timetoken) async -> Bool {
@@ -142,13 +192,14 @@ actor UnreadCounts {
     private func stopped() {
         phase = .over
         waiters.endAll()
+        recordWaiters.endAll()
     }
 
     // MARK: Holders
 
     /// Marks the unread counts of channels as stale (outdated) after records of memberships or of the channels changed.
-    /// The next request counts these channels again. Must be called before the events of the change are sent.
-    func changed(_ keys: [RecordKey]) {
+    /// The next request counts these channels again.
+    private func changed(_ keys: [RecordKey]) {
         guard !holders.isEmpty else { return }
         for key in keys {
             switch key.kind {
@@ -239,6 +290,8 @@ struct UnreadChannel: Sendable {
     var reported: Int?
     /// The earliest time of the next `channel.activity` event.
     var due = Timetoken.zero
+    /// The timetoken of the last `channel.activity` event, from any node; zero before the first.
+    var lastReport = Timetoken.zero
     /// The number of times that the channel became stale. The result of a count is discarded if this number changed
     /// during the count.
     var turns = 0
