@@ -32,6 +32,8 @@ final class ChannelActivity: Sendable {
     private let engine: any Engine
     private let clock: WallClock
     private let channelsMost: Int
+    /// True if other nodes announce the same messages.
+    private let isShared: Bool
     private let state: Lock<State>
     private let isFollowed = Atomic(false)
     private let changeSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -40,6 +42,7 @@ final class ChannelActivity: Sendable {
         self.engine = engine
         self.clock = clock
         channelsMost = limits.activityChannelsHeld
+        isShared = engine.directory.isShared
         state = Lock(State(followers: ActivityFollowers(endedMost: limits.activityChannelsHeld)))
     }
 }
@@ -71,8 +74,9 @@ extension ChannelActivity {
     /// message, is not a reply, and its channel has a follower. Also ignores new channels while
     /// `Limits.activityChannelsHeld` channels are recorded.
     func record(_ event: Event) {
-        guard hasFollowers, event.type == BuiltInTypes.messageCreated,
-            event.retention == .kept, event.draft.thread == nil
+        guard hasFollowers else { return }
+        if isShared, event.type == BuiltInTypes.channelActivity { return postpone(event) }
+        guard event.type == BuiltInTypes.messageCreated, event.retention == .kept, event.draft.thread == nil
         else { return }
         let isNew = state.withLock { state in
             guard state.followers.follow(event) else { return false }
@@ -85,6 +89,14 @@ extension ChannelActivity {
             return true
         }
         if isNew { changeSignal.continuation.yield() }
+    }
+
+    /// Postpones the next announcement of a channel, because a node has just made one.
+    private func postpone(_ event: Event) {
+        // An event about the unread count of one user announces no message.
+        if case .rule(.user, _) = event.audience { return }
+        let due = clock.now.adding(Self.interval)
+        state.withLock { $0.entries[event.channel]?.due = due }
     }
 
     /// Announces due messages repeatedly, until cancelled. Waits while there is nothing to announce.
@@ -167,14 +179,17 @@ extension ChannelActivity {
             ChannelRecord.key(message.channel.name, in: app),
         ]
         do throws(ChatError) {
-            return try await engine.directory.decide(keys) { snapshot in
+            return try await engine.directory.decide(keys) { [isShared] snapshot in
                 let shown = Message(message, snapshot[keys[0]].flatMap { MessageRecord($0) })
                 guard !shown.isDeleted else { return Decision(false) }
                 let channel = snapshot[keys[1]].flatMap { ChannelRecord($0) }
                 // The message was only for the members of the channel. Without the channel's record, its members are
                 // unknown, so nothing is announced.
                 guard channel != nil || message.audience == .subscribers else { return Decision(true) }
-                var decision = Decision(true, events: [Self.event(of: shown, in: channel)])
+                var event = Self.event(of: shown, in: channel)
+                // The nodes announce the message once.
+                if isShared { event.deduplicationKey = "activity/\(message.timetoken)" }
+                var decision = Decision(true, events: [event])
                 decision.requires = [(message.channel, message.timetoken)]
                 return decision
             }.value

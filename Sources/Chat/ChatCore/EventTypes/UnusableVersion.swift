@@ -34,9 +34,12 @@ extension EventTypes {
             writer.endObject()
         }
         let channel = ChannelID(ChannelID.systemName, in: version.app)
+        var draft = EventDraft(channel: channel, type: "schema.unusable", data: data)
+        // All nodes find the version. The key makes their reports one event.
+        if directory.isShared { draft.deduplicationKey = "schema.unusable/\(version.number)/\(version.type)" }
         // An error is ignored: the observers have already been called, and loading the types must not fail because the
         // log cannot store an event.
-        _ = try? await log.append([EventDraft(channel: channel, type: "schema.unusable", data: data)], claim: nil)
+        _ = try? await log.append([draft], claim: nil)
     }
 }
 
