@@ -3,7 +3,7 @@ import JSON
 import Locking
 
 /// The time of each key's last use, with a resolution of one minute. The times are recorded in memory. New times are
-/// written to the store once a minute.
+/// written to the store once a minute, and each node adds the times that others have written to its own.
 struct KeyUses {
     /// The resolution of the times. A use within this interval after the last recorded use is not recorded.
     private static let grain: Duration = .seconds(60)
@@ -54,6 +54,18 @@ struct KeyUses {
 
     mutating func putBack(_ apps: [AppID]) { unwritten.formUnion(apps) }
 
+    /// The times of an app's keys as JSON, ordered by the ids of the keys, so that equal times give the same text.
+    func body(of app: AppID) -> JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            for (key, time) in self[app].sorted(by: { $0.key.id < $1.key.id }) {
+                writer.key(text: key.id)
+                writer.raw(JSONText(trusted: Array(time.description.utf8)))
+            }
+            writer.endObject()
+        }
+    }
+
     static func recordKey(of app: AppID) -> RecordKey { RecordKey(.setting, "key-uses", in: app) }
 }
 
@@ -80,11 +92,16 @@ extension Keyring {
         for start in stride(from: 0, to: apps.count, by: Self.writtenAtOnce) {
             let part = apps[start...].prefix(Self.writtenAtOnce)
             for record in try await directory.read(part.map(KeyUses.recordKey)).compactMap(\.self) {
-                contents.withLock { contents in
-                    let keys = contents.keys
-                    contents.uses.merge(record) { keys[$0] != nil }
-                }
+                mergeUses(record)
             }
+        }
+    }
+
+    /// Adds the times of use that any node has stored.
+    func mergeUses(_ record: Record) {
+        contents.withLock { contents in
+            let keys = contents.keys
+            contents.uses.merge(record) { keys[$0] != nil }
         }
     }
 
@@ -95,32 +112,20 @@ extension Keyring {
             let apps = contents.withLock { $0.uses.removeUnwritten(Self.writtenAtOnce) }
             guard !apps.isEmpty else { return }
             do throws(ChatError) {
-                // Another node may have written later times.
-                for record in try await directory.read(apps.map(KeyUses.recordKey)).compactMap(\.self) {
-                    contents.withLock { contents in
-                        let keys = contents.keys
-                        contents.uses.merge(record) { keys[$0] != nil }
+                let (uses, keys) = contents.withLock { ($0.uses, $0.keys) }
+                _ = try await directory.decide(apps.map(KeyUses.recordKey)) { snapshot in
+                    var uses = uses
+                    // Other nodes may have written later times.
+                    for stored in apps.compactMap({ snapshot[KeyUses.recordKey(of: $0)] }) {
+                        uses.merge(stored) { keys[$0] != nil }
                     }
+                    return Decision(
+                        (), changes: apps.map { RecordChange(KeyUses.recordKey(of: $0), body: uses.body(of: $0)) })
                 }
-                _ = try await directory.write(
-                    apps.map { RecordChange(KeyUses.recordKey(of: $0), body: uses(in: $0)) })
             } catch {
                 contents.withLock { $0.uses.putBack(apps) }
                 return
             }
-        }
-    }
-
-    /// Returns the times at which an app's keys were last used, as JSON. Deleted keys are not included.
-    private func uses(in app: AppID) -> JSONText {
-        let times = contents.withLock { $0.uses[app] }
-        return JSONText { writer in
-            writer.beginObject()
-            for (key, time) in times {
-                writer.key(text: key.id)
-                writer.raw(JSONText(trusted: Array(time.description.utf8)))
-            }
-            writer.endObject()
         }
     }
 }

@@ -171,7 +171,7 @@ public final class Keyring: Sendable {
     init(directory: any Directory, clock: WallClock, vault: Vault, limits: Limits) {
         contents = Lock(Contents(limits))
         self.directory = directory
-        mirror = RecordMirror([.app, .key], of: directory)
+        mirror = RecordMirror([.app, .key, .setting], of: directory)
         self.clock = clock
         self.vault = vault
     }
@@ -292,6 +292,8 @@ extension Keyring {
         case .key:
             let apiKey = record.flatMap(APIKey.init)
             if let old = contents.withLock({ $0.put(apiKey, for: key) }) { notify(old) }
+        case .setting where key == KeyUses.recordKey(of: key.app):
+            if let record { mergeUses(record) }
         default: break
         }
     }
