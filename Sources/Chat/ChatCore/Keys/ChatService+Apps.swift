@@ -86,7 +86,7 @@ extension ChatService {
         }
         // The retention in the log is authoritative. The record has a copy of it, which the next start applies to the
         // log.
-        if let retention = change.retention { try await engine.log.setRetention(retention.age, of: app.id) }
+        if change.retention != nil { try await applyRetention(of: app.id) }
         return app
     }
 
@@ -105,8 +105,17 @@ extension ChatService {
     /// Applies the retentions of the app records to the event log, except for apps without a retention. If an earlier
     /// run of the gateway wrote a new retention to the record but not to the event log, this call completes the change.
     func applyRetentions() async throws(ChatError) {
-        for app in keyring.apps where app.retention != nil {
-            try await engine.log.setRetention(app.retention, of: app.id)
+        for app in keyring.apps where app.retention != nil { try await applyRetention(of: app.id) }
+    }
+
+    /// Applies the retention of an app's record to the event log, until the record does not change meanwhile. Otherwise,
+    /// the last of two nodes could apply an older retention, and hide events that the newer one keeps.
+    private func applyRetention(of id: AppID) async throws(ChatError) {
+        var applied: String?
+        while let record = try await engine.directory.read(AppRecord.recordKey(of: id)), record.etag != applied {
+            guard let app = AppRecord(record, vault) else { return }
+            try await engine.log.setRetention(app.retention, of: id)
+            applied = record.etag
         }
     }
 }
