@@ -122,33 +122,34 @@ extension AuditLog {
     func sweep(_ app: AppID) async throws(ChatError) {
         unswept.store(0, ordering: .relaxed)
         let edge = AuditEntry.id(clock.now.adding(.zero - limits.auditKept))
-        try await remove(.max, in: app, olderThan: edge)
+        try await remove(in: app) { oldest in oldest.prefix { $0.key.id < edge } }
         for filter in [Self.frequent, nil] {
-            var query = RecordQuery(.audit, in: app, limit: 1)
-            query.wantsTotal = true
-            let surplus = (try await directory.list(query).total ?? 0) - limits.auditEntries
-            guard surplus > 0 else { return }
-            try await remove(surplus, of: filter, in: app)
+            try await remove(of: filter, in: app) { oldest async throws(ChatError) in
+                // Counted after the entries are read: if another node removes entries meanwhile, too few are removed
+                // here, and never too many.
+                var query = RecordQuery(.audit, in: app, limit: 1)
+                query.wantsTotal = true
+                return oldest.prefix(max(0, (try await directory.list(query).total ?? 0) - limits.auditEntries))
+            }
         }
     }
 
-    /// Removes the oldest entries that a filter selects, at most `most`. Entries are read in pages; each page is
-    /// removed in its own commit.
+    /// Removes the oldest entries that a filter selects. Entries are read in pages; each page is removed in its own
+    /// commit.
     ///
-    /// - Parameter edge: the id before which entries are removed; nil for no such bound.
+    /// - Parameter choose: returns the entries of a page to remove. Entries are removed until it leaves one out.
     private func remove(
-        _ most: Int, of filter: RecordFilter? = nil, in app: AppID, olderThan edge: String? = nil
+        of filter: RecordFilter? = nil, in app: AppID,
+        _ choose: (_ oldest: [Record]) async throws(ChatError) -> ArraySlice<Record>
     ) async throws(ChatError) {
-        var left = most
-        while left > 0, !Task.isCancelled {
-            var query = RecordQuery(.audit, in: app, limit: min(left, limits.pageMost))
+        while !Task.isCancelled {
+            var query = RecordQuery(.audit, in: app, limit: limits.pageMost)
             query.filter = filter
             let page = try await directory.list(query)
-            let doomed = page.items.prefix { record in edge.map { record.key.id < $0 } ?? true }
+            let doomed = try await choose(page.items)
             guard !doomed.isEmpty else { return }
             _ = try await directory.write(doomed.map { RecordChange($0.key, body: nil) })
             guard doomed.count == page.items.count, page.hasMore else { return }
-            left -= doomed.count
         }
     }
 }

@@ -160,7 +160,12 @@ public final class StoredAnswers: Sendable {
             let page = try await directory.list(query)
             let doomed = page.items.prefix { $0.updated < edge }
             guard !doomed.isEmpty else { return }
-            _ = try await directory.write(doomed.map { RecordChange($0.key, body: nil) })
+            let keys = doomed.map(\.key)
+            _ = try await directory.decide(keys) { snapshot in
+                // Another request may use the key again in the meantime.
+                let old = keys.filter { key in snapshot[key].map { $0.updated < edge } ?? false }
+                return Decision((), changes: old.map { RecordChange($0, body: nil) })
+            }
         }
     }
 }
