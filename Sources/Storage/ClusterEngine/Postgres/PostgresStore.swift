@@ -79,11 +79,20 @@ final class PostgresStore: ClusterStore {
         guard let transaction = transaction as? PostgresTransaction,
             let next = try await begin() as? PostgresTransaction
         else { return false }
-        let rows = try await next.run([
-            Statement("SELECT number FROM writer WHERE id = $1", [.integer(transaction.writer)])
-        ])[0]
-        await next.rollback()
-        return rows.count > 0 && rows.integer(0, 0) == transaction.number
+        // The update makes this a commit that waits for a synchronous standby, and so for the transaction before it. A
+        // server that restarts shows a transaction that the standby may not have.
+        let rows: [Rows]
+        do throws(StoreFailure) {
+            rows = try await next.run([
+                Statement(
+                    "UPDATE writer SET number = number WHERE id = $1 RETURNING number", [.integer(transaction.writer)]),
+                Statement("COMMIT"),
+            ])
+        } catch {
+            await next.rollback()
+            throw error
+        }
+        return rows[0].count > 0 && rows[0].integer(0, 0) == transaction.number
     }
 
     func close() async {
