@@ -27,7 +27,8 @@ public struct ClusterEngineSettings: Sendable {
     public init(limits: Limits = Limits(), logger: Logger = Logger(label: "parley.cluster")) {
         self.limits = limits
         self.logger = logger
-        clock = ClusterClock(.system, followsStore: true)
+        let uptime = uptime
+        clock = ClusterClock(.steady(from: .system, uptime), followsStore: true)
     }
 }
 
@@ -59,26 +60,37 @@ final class ClusterClock: Sendable {
         Timetoken(UInt64(clamping: Int64(clamping: local.now.rawValue) + offset.withLock { $0 }))
     }
 
-    /// The longest request from whose response the clock is set: 20 ms, in ticks. The error of the clock is at most
-    /// half of it.
-    private static let longestRequest: UInt64 = 200_000
+    /// The longest request whose middle sets the clock: 20 ms, in ticks. The error of the clock is at most half of it.
+    private static let longestRequest: Int64 = 200_000
 
-    /// Sets the clock from a time that the store returned to a request. Ignores a time that took too long.
+    /// Sets the clock from a time that the store returned to a request. After a slow request, the clock changes only as
+    /// far as it is surely wrong.
     ///
     /// - Parameters:
     ///   - time: the store's time; zero if it is not known.
     ///   - sent: the local time at which the request was sent.
     func follow(_ time: Timetoken, requestedAt sent: Timetoken) {
         guard followsStore, time > .zero else { return }
-        let received = local.now
-        guard received >= sent, received.rawValue - sent.rawValue <= Self.longestRequest else { return }
         // The store read its clock at some moment in between.
-        let middle = sent.rawValue / 2 + received.rawValue / 2
-        offset.withLock { $0 = Int64(clamping: time.rawValue) - Int64(clamping: middle) }
+        let most = Int64(clamping: time.rawValue) - Int64(clamping: sent.rawValue)
+        let least = Int64(clamping: time.rawValue) - Int64(clamping: local.now.rawValue)
+        guard least <= most else { return }
+        offset.withLock { offset in
+            offset = most - least <= Self.longestRequest ? least + (most - least) / 2 : min(max(offset, least), most)
+        }
     }
 
     /// The local time, for ``follow(_:requestedAt:)``.
     var localNow: Timetoken { local.now }
+}
+
+extension WallClock {
+    /// A clock that begins with the time of another clock and then follows an uptime in nanoseconds, so that it is not
+    /// affected when the other clock is set.
+    static func steady(from clock: WallClock, _ uptime: @escaping @Sendable () -> UInt64) -> WallClock {
+        let (start, time) = (uptime(), clock.now)
+        return WallClock { time.adding(.nanoseconds(Int64(clamping: uptime() - start))) }
+    }
 }
 
 /// Runs the tasks of a node, and waits. A simulation replaces it.
