@@ -82,6 +82,14 @@ struct OpeningTests {
         #expect(ConnectionInfo(parameters: ["host": "a,b", "port": "3"]).hosts.map { $0["port"] } == ["3", "3"])
         #expect(ConnectionInfo(parameters: ["host": "a"]).hosts == [["host": "a"]])
     }
+
+    @Test("notices a lost network by itself, unless the text has other parameters")
+    func network() {
+        var info = ConnectionInfo(parameters: ["host": "a", "keepalives_idle": "60"])
+        info.apply(ConnectionSettings(connectionInfo: "", deadline: .milliseconds(2500)))
+        #expect(info.parameters["tcp_user_timeout"] == "2500" && info.parameters["keepalives_count"] == "3")
+        #expect(info.parameters["keepalives_idle"] == "60" && info.parameters["keepalives_interval"] == "5")
+    }
 }
 
 private let hasLibrary = dlopen(Library.fileName, RTLD_NOW) != nil

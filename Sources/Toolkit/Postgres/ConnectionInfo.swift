@@ -19,6 +19,12 @@ struct ConnectionInfo: Sendable {
         if parameters["application_name"] == nil, !settings.applicationName.isEmpty {
             parameters["application_name"] = settings.applicationName
         }
+        // A connection that is idle when the network loses it is closed after 25 s, and not after two hours.
+        let network = [
+            "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+            "tcp_user_timeout": "\(Int(settings.deadline / .milliseconds(1)))",
+        ]
+        parameters.merge(network) { given, _ in given }
         let options = settings.sessionSettings.sorted { $0.key < $1.key }
             .map { "-c \(Self.escape($0.key))=\(Self.escape($0.value))" }
         let all = ([parameters["options"] ?? ""] + options).filter { !$0.isEmpty }

@@ -7,6 +7,9 @@ public struct ConnectionSettings: Sendable, Equatable {
     ///
     /// Several hosts, separated by commas, are tried in their order. Each one has an equal part of the deadline.
     /// Characters of a URI's password other than letters and digits must be percent-encoded.
+    ///
+    /// TCP parameters that the text does not have (`keepalives_idle`, `keepalives_interval`, `keepalives_count`,
+    /// `tcp_user_timeout`) get values with which a lost network is noticed within 25 s.
     public var connectionInfo: String
     /// The name that the server shows for the session (`pg_stat_activity`). Empty for none. `application_name` of
     /// ``connectionInfo`` has precedence.

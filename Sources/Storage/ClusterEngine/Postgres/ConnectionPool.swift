@@ -60,8 +60,9 @@ actor ConnectionPool {
             } catch {
                 // The server may have been restarted since the connection was used last. Reads have no effect, so
                 // the read is repeated on a new connection.
+                // After a time-out, the network may have lost the idle connections too. Each would cost a deadline.
+                if error.kind == .connectionLost || error.kind == .timedOut { await closeIdle() }
                 guard error.kind == .connectionLost else { throw error }
-                await closeIdle()
                 value = try await attempt(body)
             }
             if hasFailed { logger.notice("reads of the store work again") }
