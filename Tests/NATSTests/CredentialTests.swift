@@ -102,7 +102,7 @@ struct CredentialTests {
         await connection.close()
     }
 
-    @Test("without the permission for a subject leave the other subjects alone")
+    @Test("without the permission for a subject are an event, and leave the other subjects alone")
     func permissions() async throws {
         let server = try await NATSServer(
             """
@@ -121,16 +121,49 @@ struct CredentialTests {
         try connection.publish([2], to: "allowed")
         try await connection.flush()
         #expect(await messages.wait(count: 1) == [[2]])
-        #expect(events.seen.value.isEmpty)
+        await events.wait(for: .denied("Permissions Violation for Publish to \"forbidden\""))
+        await events.wait(for: .denied("Permissions Violation for Subscription to \"forbidden\""))
         await connection.close()
+    }
+
+    @Test("come from a file of nsc, which has a JWT and a key")
+    func fileOfNSC() async throws {
+        let server = try await NATSServer(NATSOperator.configuration)
+        let folder = try TemporaryFolder()
+        try write(NATSOperator.credentials, to: folder.path + "/node.creds")
+        var settings = Events().settings(server.url)
+        settings.credentials = try .init(file: folder.path + "/node.creds")
+        try await use(settings)
+        settings.credentials = .none
+        #expect(await failure { try await Connection.open(settings) }?.kind == .unauthorized)
+    }
+
+    @Test("come from a file with a user and a password, or with a token")
+    func file() throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path + "/file"
+        try write("node:with:colons\n", to: path)
+        #expect(try .init(file: path) == ConnectionSettings.Credentials.password(user: "node", password: "with:colons"))
+        try write("secret\n", to: path)
+        #expect(try .init(file: path) == ConnectionSettings.Credentials.token("secret"))
+        for text in ["", "\n", "secret\nword\n"] {
+            try write(text, to: path)
+            let refused = #expect(throws: NATSFailure.self) { try ConnectionSettings.Credentials(file: path) }
+            #expect(refused?.kind == .invalid && refused?.message.contains(path) == true)
+            #expect(refused?.message.contains("secret") == false)
+        }
+        let missing = #expect(throws: NATSFailure.self) { try ConnectionSettings.Credentials(file: path + "x") }
+        #expect(missing?.message.contains("No such file") == true)
     }
 }
 
-@Suite("TLS to NATS", .enabled(if: Authority.canBeUsed, Authority.installation))
+@Suite(
+    "TLS to NATS", .enabled(if: NATSServer.isInstalled, NATSServer.installation),
+    .enabled(if: CertificateAuthority.canBeUsed, CertificateAuthority.installation))
 struct TLSTests {
     @Test("checks both certificates")
     func certificates() async throws {
-        let authority = try await Authority()
+        let authority = try await CertificateAuthority()
         let server = try await authority.sign("server", name: "IP:127.0.0.1")
         let client = try await authority.sign("client", name: "DNS:node")
         let program = try await NATSServer(
@@ -147,7 +180,7 @@ struct TLSTests {
         let anonymous = await failure { try await Connection.open(settings) }
         #expect(anonymous != nil)
 
-        let stranger = try await Authority()
+        let stranger = try await CertificateAuthority()
         settings.tls = .init(
             authorities: stranger.certificate, certificate: client.certificate, key: client.key)
         let untrusted = await failure { try await Connection.open(settings) }
@@ -162,7 +195,7 @@ struct TLSTests {
 
     @Test("refuses a certificate of another host")
     func otherHost() async throws {
-        let authority = try await Authority()
+        let authority = try await CertificateAuthority()
         let server = try await authority.sign("server", name: "DNS:elsewhere")
         let program = try await NATSServer(
             "tls { cert_file: \"\(server.certificate)\", key_file: \"\(server.key)\" }")
@@ -173,7 +206,7 @@ struct TLSTests {
 
     @Test("is refused when only one side wants it")
     func oneSide() async throws {
-        let authority = try await Authority()
+        let authority = try await CertificateAuthority()
         let server = try await authority.sign("server", name: "IP:127.0.0.1")
         let secure = try await NATSServer(
             "tls { cert_file: \"\(server.certificate)\", key_file: \"\(server.key)\" }")

@@ -1,5 +1,4 @@
 import Glibc
-import Locking
 import NATS
 import NATSSupport
 import TestSupport
@@ -40,60 +39,6 @@ extension Connection {
         let subscription = try subscribe(subject, pendingBytes: 64 << 20) { messages.append($0) }
         try await flush()
         return subscription
-    }
-}
-
-/// Certificates of one authority in a folder of their own.
-final class Authority: Sendable {
-    private static let openssl = "/usr/bin/openssl"
-    static let canBeUsed = NATSServer.isInstalled && access(openssl, X_OK) == 0
-    static let installation: Comment =
-        "SKIPPED: these tests need the Debian packages nats-server, libnats3.4 and openssl"
-
-    private let folder: TemporaryFolder
-    var certificate: String { folder.path + "/ca.pem" }
-
-    init() async throws {
-        folder = try TemporaryFolder()
-        try await run([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj",
-            "/CN=authority", "-keyout", folder.path + "/ca.key", "-out", certificate,
-        ])
-    }
-
-    /// Makes a certificate that the authority signs.
-    ///
-    /// - Parameter name: the alternative name, for instance `IP:127.0.0.1`.
-    func sign(_ file: String, name: String) async throws -> (certificate: String, key: String) {
-        let (certificate, key) = ("\(folder.path)/\(file).pem", "\(folder.path)/\(file).key")
-        try await run([
-            "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-            "-subj",
-            "/CN=\(file)", "-addext", "subjectAltName=\(name)", "-addext", "basicConstraints=critical,CA:false", "-CA",
-            self.certificate, "-CAkey", folder.path + "/ca.key", "-keyout", key, "-out", certificate,
-        ])
-        return (certificate, key)
-    }
-
-    private func run(_ arguments: [String]) async throws {
-        let status = Observed<Int32?>(nil)
-        #expect(
-            startThread(name: "openssl") {
-                var actions = posix_spawn_file_actions_t()
-                posix_spawn_file_actions_init(&actions)
-                defer { posix_spawn_file_actions_destroy(&actions) }
-                for descriptor: Int32 in 0...2 {
-                    posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-                }
-                var words = ([Self.openssl] + arguments).map { strdup($0) } + [nil]
-                defer { for word in words { free(word) } }
-                var process = pid_t()
-                var code = posix_spawn(&process, Self.openssl, &actions, nil, &words, environ)
-                if code == 0 { waitpid(process, &code, 0) }
-                status.update { [code] in $0 = code }
-            })
-        try #require(await status.wait { $0 != nil } == 0)
     }
 }
 

@@ -19,6 +19,7 @@ static const natsStatus NATS_SECURE_CONNECTION_WANTED = 8;
 static const natsStatus NATS_SECURE_CONNECTION_REQUIRED = 9;
 static const natsStatus NATS_CONNECTION_DISCONNECTED = 10;
 static const natsStatus NATS_CONNECTION_AUTH_FAILED = 11;
+static const natsStatus NATS_NOT_PERMITTED = 12;
 static const natsStatus NATS_SLOW_CONSUMER = 20;
 static const natsStatus NATS_TIMEOUT = 26;
 static const natsStatus NATS_SSL_ERROR = 29;

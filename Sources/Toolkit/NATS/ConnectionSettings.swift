@@ -1,7 +1,7 @@
 /// The servers, the identity and the limits of a ``Connection``.
 public struct ConnectionSettings: Sendable {
     /// The proof of the client's identity.
-    public enum Credentials: Sendable {
+    public enum Credentials: Sendable, Equatable {
         /// The server asks for no credentials.
         case none
         /// A user name and a password.
@@ -15,7 +15,7 @@ public struct ConnectionSettings: Sendable {
     }
 
     /// The certificates of TLS connections.
-    public struct TLS: Sendable {
+    public struct TLS: Sendable, Equatable {
         /// The path of a PEM file with the authorities that the client trusts. `nil` means those of the system.
         public var authorities: String?
         /// The path of a PEM file with the client's certificate chain, for servers that require one.
@@ -78,6 +78,9 @@ public enum ConnectionEvent: Sendable, Equatable {
     /// A server refused the client for the reason given, for instance because of its credentials. The client goes on
     /// trying, and the event occurs with each attempt.
     case refused(NATSFailure)
+    /// The server refused a subscription or a published message, because the user has no permission for its subject.
+    /// The value is the server's text, which names the operation and the subject. The event occurs with each refusal.
+    case denied(String)
 }
 
 extension ConnectionSettings {

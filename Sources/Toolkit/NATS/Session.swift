@@ -170,5 +170,7 @@ final class Session: Sendable {
         events.call(.refused(failure))
     }
 
+    func isDenied(_ text: String) { events.call(.denied(text)) }
+
     func messagesAreDropped() { events.call(.slowConsumer) }
 }

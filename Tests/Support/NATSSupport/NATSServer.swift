@@ -99,6 +99,16 @@ public final class NATSServer: Sendable {
         _ = try await Self.awaitPort(folder.path, next)
     }
 
+    /// Makes the server read a changed configuration. Its connections remain open.
+    ///
+    /// - Parameter configuration: replaces the lines of the configuration file.
+    public func reload(_ configuration: String) throws {
+        try Self.write(configuration, to: folder.path + "/server.conf")
+        run.withLock { run in
+            if let run { _ = Glibc.write(run.control, "HUP\n", 4) }
+        }
+    }
+
     private func end(_ signal: String) async {
         let ended = run.withLock { run -> Run? in
             defer { run = nil }
@@ -129,7 +139,7 @@ public final class NATSServer: Sendable {
         for descriptor: Int32 in 3..<256 { posix_spawn_file_actions_addclose(&actions, descriptor) }
         let script = """
             "$@" </dev/null & server=$!
-            read -r signal
+            while read -r signal && [ "$signal" = HUP ]; do kill -HUP $server; done
             kill -"${signal:-KILL}" $server
             wait $server
             """

@@ -179,9 +179,13 @@ private let onClosed: natsConnectionHandler = { connection, context in
     session.linkHasEnded(library.failure(ofConnection: connection, hiding: session.settings.secrets))
 }
 
-private let onError: natsErrHandler = { _, _, status, context in
-    // Other errors either break the connection, which has its own event, or concern one subject that the server does
-    // not permit.
-    guard status == NATS_SLOW_CONSUMER else { return }
-    Session.table.find(context)?.messagesAreDropped()
+private let onError: natsErrHandler = { connection, _, status, context in
+    guard let session = Session.table.find(context) else { return }
+    switch status {
+    case NATS_SLOW_CONSUMER: session.messagesAreDropped()
+    case NATS_NOT_PERMITTED:
+        guard let connection, case .success(let library) = NATSLibrary.shared else { return }
+        session.isDenied(library.lastText(ofConnection: connection))
+    default: break  // other errors break the connection, which has its own event
+    }
 }

@@ -133,6 +133,13 @@ extension NATSLibrary {
             status, in: "the connection", detail: text.map { String(cString: $0) } ?? "", hiding: secrets)
     }
 
+    /// The text of the server's last error on a connection.
+    func lastText(ofConnection connection: OpaquePointer) -> String {
+        var text: UnsafePointer<CChar>?
+        _ = lastConnectionError(connection, &text)
+        return text.map { String(cString: $0) } ?? ""
+    }
+
     private func failure(
         _ status: natsStatus, in operation: String, detail: String, hiding secrets: [String]
     ) -> NATSFailure {
