@@ -16,6 +16,7 @@ struct ConnectionInfo: Sendable {
     /// Adds the settings of the connection to the parameters.
     mutating func apply(_ settings: ConnectionSettings) {
         parameters["client_encoding"] = "UTF8"
+        if settings.needsWrites { parameters["target_session_attrs"] = "read-write" }
         if parameters["application_name"] == nil, !settings.applicationName.isEmpty {
             parameters["application_name"] = settings.applicationName
         }

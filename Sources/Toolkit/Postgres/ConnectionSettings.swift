@@ -18,8 +18,12 @@ public struct ConnectionSettings: Sendable, Equatable {
     /// that takes longer ends with ``PostgresFailure/Kind/timedOut``, and the connection is closed. The server may
     /// still complete its statement: limit the server's work with `statement_timeout` in ``sessionSettings``.
     public var deadline: Duration
-    /// Settings of the server for the session, for instance `["statement_timeout": "4s"]`.
+    /// Settings of the server for the session, for instance `["statement_timeout": "4s"]`. They have precedence over
+    /// those of ``connectionInfo``, and over the defaults of the role, the database and the server.
     public var sessionSettings: [String: String]
+    /// True to accept only a server that permits writes, and no standby. It has precedence over the parameter
+    /// `target_session_attrs` of ``connectionInfo``.
+    public var needsWrites: Bool
     /// The maximum number of runs that wait for the connection. A further run fails with
     /// ``PostgresFailure/Kind/overloaded``.
     public var waitingRuns: Int
@@ -30,12 +34,14 @@ public struct ConnectionSettings: Sendable, Equatable {
     /// Creates settings.
     public init(
         connectionInfo: String, applicationName: String = "", deadline: Duration = .seconds(5),
-        sessionSettings: [String: String] = [:], waitingRuns: Int = 1024, preparedStatements: Int = 500
+        sessionSettings: [String: String] = [:], needsWrites: Bool = false, waitingRuns: Int = 1024,
+        preparedStatements: Int = 500
     ) {
         self.connectionInfo = connectionInfo
         self.applicationName = applicationName
         self.deadline = deadline
         self.sessionSettings = sessionSettings
+        self.needsWrites = needsWrites
         self.waitingRuns = waitingRuns
         self.preparedStatements = preparedStatements
     }
