@@ -182,8 +182,8 @@ let package = Package(
         tests(
             "GatewayTests",
             uses: [
-                "ChatCore", "ChatModel", "ChatSupport", "Gateway", "HTTPClient", "HTTPServer", "JSON", "Locking",
-                "NATSSupport", "PostgresSupport", "SQLiteEngine", "Signing", "TestSupport", logging,
+                "ChatCore", "ChatModel", "ChatSupport", "ClusterEngine", "Gateway", "HTTPClient", "HTTPServer", "JSON",
+                "Locking", "NATSSupport", "PostgresSupport", "SQLiteEngine", "Signing", "TestSupport", logging,
             ]),
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport", "Text"]),

@@ -53,7 +53,8 @@ actor ClusterUnderTest: EngineUnderTest {
                 case .local(let bus): bus.connect()
                 case .nats(let server):
                     try await NATSBus.open(
-                        [server], installation: store.installation, deadline: .seconds(5), logger: settings.logger)
+                        BusSettings(servers: [server]), installation: store.installation, deadline: .seconds(5),
+                        logger: settings.logger)
                 }
             engines.append(try await ClusterEngine(store: store, bus: bus, settings: settings))
         }
@@ -150,7 +151,7 @@ final class LocalBus: Sendable {
     private struct Connection: ClusterBus {
         let bus: LocalBus
         let number: Int
-        let isConnected = true
+        let problem: String? = nil
 
         func publish(_ hint: [UInt8]) {
             let receivers = bus.state.withLock { state -> [@Sendable ([UInt8]) -> Void] in

@@ -1,4 +1,5 @@
 import ChatModel
+import ClusterEngine
 import FoundationEssentials
 import Signing
 import Testing
@@ -191,15 +192,16 @@ import Testing
     func stores() throws {
         #expect(try load().configuration.store() == .directory("parley-data"))
         let flags = [(name: "engine", value: Self.database), (name: "bus", value: "nats://n1,tls://n2:4223")]
-        let cluster = GatewayStore.cluster(url: Self.database, bus: ["nats://n1", "tls://n2:4223"])
+        let cluster = GatewayStore.cluster(
+            url: Self.database, bus: BusSettings(servers: ["nats://n1", "tls://n2:4223"]))
         #expect(try load(flags: flags).configuration.store() == cluster)
         let secret = "postgres://parley:hush@db1/parley"
         let loaded = try load(environment: ["PARLEY_ENGINE": secret])
-        #expect(try loaded.configuration.store() == .cluster(url: secret, bus: []))
+        #expect(try loaded.configuration.store() == .cluster(url: secret, bus: nil))
         #expect(try #require(Settings.named("engine")).text(in: loaded.configuration) == "••••")
         try withFile("\(secret)\n") { path in
             let store = try load("engine_file: \(path)").configuration.store()
-            #expect(store == .cluster(url: secret, bus: []))
+            #expect(store == .cluster(url: secret, bus: nil))
         }
     }
 
@@ -223,6 +225,26 @@ import Testing
         try withFile(Self.database) { path in
             #expect(refusal("engine: \(Self.database)\nengine_file: \(path)").contains("must not both be set"))
         }
+    }
+
+    @Test("passes the files of the bus to the cluster, and refuses some of them alone")
+    func busFiles() throws {
+        let files = """
+            engine: \(Self.database)
+            bus: [tls://n1]
+            bus_credentials_file: /b/creds
+            bus_authorities_file: /b/ca.pem
+            bus_certificate_file: /b/node.pem
+            """
+        var bus = BusSettings(servers: ["tls://n1"])
+        bus.credentialsFile = "/b/creds"
+        bus.authoritiesFile = "/b/ca.pem"
+        bus.certificateFile = "/b/node.pem"
+        bus.keyFile = "/b/node.key"
+        let store = try load("\(files)\nbus_key_file: /b/node.key").configuration.store()
+        #expect(store == .cluster(url: Self.database, bus: bus))
+        #expect(refusal(files).contains("must be set together"))
+        #expect(refusal("engine: \(Self.database)\nbus_key_file: /b/node.key").contains("set bus"))
     }
 
     private func withFile(_ text: String, _ body: (String) throws -> Void) throws {

@@ -7,7 +7,7 @@ import SQLiteEngine
 enum GatewayStore: Equatable {
     case directory(String)
     /// A PostgreSQL database, and the NATS servers over which its nodes notify each other.
-    case cluster(url: String, bus: [String])
+    case cluster(url: String, bus: BusSettings?)
 
     /// Opens the store. Creates its directory or its tables if they do not exist.
     ///
@@ -77,7 +77,28 @@ extension Configuration {
             throw SettingError(
                 "\(setting) must be the URL of a PostgreSQL database, such as postgres://parley@db1,db2/parley")
         }
-        return .cluster(url: url, bus: busServers)
+        return .cluster(url: url, bus: try bus())
+    }
+
+    /// The bus of a cluster; nil without one.
+    private func bus() throws(SettingError) -> BusSettings? {
+        let files = [busCredentialsFile, busAuthoritiesFile, busCertificateFile, busKeyFile]
+            .map { $0.isEmpty ? nil : $0 }
+        guard !busServers.isEmpty else {
+            guard files.allSatisfy({ $0 == nil }) else {
+                throw SettingError("the files of the bus need its servers: set bus, or remove the settings bus_*_file")
+            }
+            return nil
+        }
+        guard (files[2] == nil) == (files[3] == nil) else {
+            throw SettingError("bus_certificate_file and bus_key_file must be set together: set both or neither")
+        }
+        var bus = BusSettings(servers: busServers)
+        bus.credentialsFile = files[0]
+        bus.authoritiesFile = files[1]
+        bus.certificateFile = files[2]
+        bus.keyFile = files[3]
+        return bus
     }
 
     /// True when several nodes may share the data.

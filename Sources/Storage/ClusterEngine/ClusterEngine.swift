@@ -34,34 +34,34 @@ public final class ClusterEngine: Engine {
 
     /// The interval between two reads of the head, with and without hints of other nodes. A listener hears of an event
     /// of another node within this time even if its hint is lost.
-    private static let pollWithBus: Duration = .milliseconds(500)
-    private static let pollWithoutBus: Duration = .milliseconds(200)
+    private static func pollInterval(_ bus: (any ClusterBus)?) -> Duration {
+        if let bus, bus.problem == nil { .milliseconds(500) } else { .milliseconds(200) }
+    }
 
     /// Opens a node: connects, creates or migrates the tables, and starts to follow the other nodes.
     ///
     /// - Parameters:
     ///   - url: the PostgreSQL server and the database, as a URI or as `key=value` pairs of libpq.
-    ///   - servers: the URLs of NATS servers; empty for a cluster without a bus.
+    ///   - bus: the NATS servers; nil for a cluster without a bus.
     /// - Throws: ``ClusterEngineFailure``.
     public convenience init(
-        url: String, bus servers: [String] = [], settings: ClusterEngineSettings = ClusterEngineSettings()
+        url: String, bus: BusSettings? = nil, settings: ClusterEngineSettings = ClusterEngineSettings()
     ) async throws(ClusterEngineFailure) {
+        let deadline = settings.limits.storeDeadline
         let store = try await PostgresStore.open(
-            ConnectionSettings(
-                connectionInfo: url, applicationName: "parley", deadline: settings.limits.storeDeadline),
+            ConnectionSettings(connectionInfo: url, applicationName: "parley", deadline: deadline),
             readers: settings.readers, logger: settings.logger)
-        var bus: NATSBus?
-        if !servers.isEmpty {
+        var connection: NATSBus?
+        if let bus {
             do throws(ClusterEngineFailure) {
-                bus = try await NATSBus.open(
-                    servers, installation: store.installation, deadline: settings.limits.storeDeadline,
-                    logger: settings.logger)
+                connection = try await NATSBus.open(
+                    bus, installation: store.installation, deadline: deadline, logger: settings.logger)
             } catch {
                 await store.close()
                 throw error
             }
         }
-        try await self.init(store: store, bus: bus, settings: settings)
+        try await self.init(store: store, bus: connection, settings: settings)
     }
 
     /// Opens a node over a store.
@@ -150,7 +150,7 @@ public final class ClusterEngine: Engine {
         repeatedly { [follower, bus] in
             while !Task.isCancelled {
                 try? await follower.catchUp()  // the follower has logged the failure; the next poll repeats
-                await scheduler.sleep(bus?.isConnected == true ? Self.pollWithBus : Self.pollWithoutBus)
+                await scheduler.sleep(Self.pollInterval(bus))
             }
         }
         for work in queue.work { repeatedly(work) }
@@ -163,6 +163,7 @@ public final class ClusterEngine: Engine {
         repeatedly { [self] in
             while !Task.isCancelled {
                 await scheduler.sleep(settings.housekeepingInterval)
+                guard !Task.isCancelled else { return }
                 do throws(ChatError) {
                     try await removeOutlived()
                 } catch {
@@ -202,8 +203,8 @@ extension ClusterEngine {
         }
         let waiting = writer.queue.waitingDrafts
         if waiting > settings.limits.waitingDrafts / 2 { return .degraded("\(waiting) events wait to be stored") }
-        if let bus, !bus.isConnected {
-            return .degraded("the bus is not connected; events of other nodes arrive up to 0.2 s later")
+        if let problem = bus?.problem {
+            return .degraded("the bus does not work; events of other nodes arrive up to 0.2 s later: \(problem)")
         }
         return .ready
     }

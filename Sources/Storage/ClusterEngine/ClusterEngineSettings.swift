@@ -109,8 +109,8 @@ struct SystemScheduler: ClusterScheduler {
 
 /// Carries hints between nodes. It may lose, delay, repeat and reorder them.
 protocol ClusterBus: Sendable {
-    /// True if hints of other nodes probably arrive.
-    var isConnected: Bool { get }
+    /// The reason why hints of other nodes do not arrive; nil if they probably do.
+    var problem: String? { get }
     /// Sends a hint to the other nodes. Never waits, and never fails.
     func publish(_ hint: [UInt8])
     /// Calls `receive` for each hint of another node, and `lost` whenever hints may have been lost.

@@ -19,6 +19,14 @@ public struct Configuration: Sendable {
     var engineFile = ""
     /// The URLs of the NATS servers of a cluster; empty for a cluster without a bus.
     var busServers: [String] = []
+    /// The path of the file with the credentials of the bus; empty for none.
+    var busCredentialsFile = ""
+    /// The path of a PEM file with the authorities of the bus; empty for those of the system.
+    var busAuthoritiesFile = ""
+    /// The path of a PEM file with the gateway's certificate for the bus; empty for none.
+    var busCertificateFile = ""
+    /// The path of a PEM file with the private key of `busCertificateFile`; empty for none.
+    var busKeyFile = ""
     /// The maximum number of connections to PostgreSQL that read.
     var engineConnections = 4
     /// The directory of the files that declare event types (`EventTypeDeclaration`); empty for none.

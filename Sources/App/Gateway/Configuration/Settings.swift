@@ -33,6 +33,17 @@ public enum Settings {
             "bus", \.busServers,
             "NATS servers over which the nodes of a cluster notify each other, such as nats://n1:4222; empty: the nodes ask PostgreSQL every 0.2 s"
         ),
+        .text(
+            "bus_credentials_file", \.busCredentialsFile,
+            "file with the credentials of the bus: a .creds file of nsc, or one line, user:password or a token; empty: none"
+        ),
+        .text(
+            "bus_authorities_file", \.busAuthoritiesFile,
+            "PEM file of the authorities that sign the certificates of the NATS servers; empty: those of the system"),
+        .text(
+            "bus_certificate_file", \.busCertificateFile,
+            "PEM file of the certificate with which the gateway identifies itself to the NATS servers; empty: none"),
+        .text("bus_key_file", \.busKeyFile, "PEM file of the private key of bus_certificate_file"),
         .integer(
             "engine_connections", \.engineConnections, in: 1...100, unit: "connections",
             "maximum number of PostgreSQL connections for reads; a node opens a few more for writes"),

@@ -11,55 +11,48 @@ final class NATSBus: ClusterBus {
     /// Tells the receivers to read the store. Sent in the place of a hint that is too large.
     private static let look: [UInt8] = [0]
 
-    private struct Receivers: Sendable {
-        var lost: @Sendable () -> Void = {}
-        var subscription: Subscription?
-    }
-
     private let connection: Connection
     private let subject: String
-    private let receivers: Lock<Receivers>
+    private let state: BusState
+    private let denialRetry: Duration
     private let logger: Logger
+    /// Subscribes again after a denial.
+    private let retries = Lock<Task<Void, Never>?>(nil)
 
-    private init(_ connection: Connection, subject: String, receivers: Lock<Receivers>, logger: Logger) {
+    private init(
+        _ connection: Connection, subject: String, state: BusState, denialRetry: Duration, logger: Logger
+    ) {
         self.connection = connection
         self.subject = subject
-        self.receivers = receivers
+        self.state = state
+        self.denialRetry = denialRetry
         self.logger = logger
     }
 
     /// Opens the connection of a node. If no server can be reached, the connection is made later.
     ///
     /// - Parameters:
-    ///   - servers: the URLs of the servers.
-    ///   - installation: the identity of the cluster. Several clusters may share NATS servers.
+    ///   - installation: the identity of the cluster.
+    ///   - denialRetry: the time after which a subject that the server has denied is tried again.
     static func open(
-        _ servers: [String], installation: String, deadline: Duration, logger: Logger
+        _ settings: BusSettings, installation: String, deadline: Duration, denialRetry: Duration = .seconds(30),
+        logger: Logger
     ) async throws(ClusterEngineFailure) -> NATSBus {
-        let receivers = Lock(Receivers())
-        var settings = ConnectionSettings(servers: servers, name: "parley")
-        settings.deadline = deadline
-        settings.retriesFirstConnection = true
-        settings.onEvent = { event in
-            switch event {
-            case .reconnected, .slowConsumer: receivers.withLock { $0.lost }()
-            case .disconnected:
-                receivers.withLock { $0.lost }()
-                logger.warning("the connection to NATS is lost; nodes read the store meanwhile")
-            case .refused(let failure):
-                logger.warning("NATS refuses the connection", metadata: ["failure": "\(failure.message)"])
-            }
-        }
+        let state = BusState(logger)
         do throws(NATSFailure) {
-            let connection = try await Connection.open(settings)
+            var connection = try settings.connection(deadline: deadline) { state.handle($0) }
+            connection.retriesFirstConnection = true
             return NATSBus(
-                connection, subject: "parley.\(installation).log", receivers: receivers, logger: logger)
+                try await Connection.open(connection), subject: BusSubjects(installation: installation).log,
+                state: state, denialRetry: denialRetry, logger: logger)
         } catch {
             throw .bus(error.message)
         }
     }
 
-    var isConnected: Bool { connection.isConnected }
+    var problem: String? {
+        connection.isConnected ? state.denial : state.refusal ?? "no NATS server can be reached"
+    }
 
     func publish(_ hint: [UInt8]) {
         guard connection.isConnected else { return }
@@ -74,9 +67,27 @@ final class NATSBus: ClusterBus {
     func start(
         receive: @escaping @Sendable ([UInt8]) -> Void, lost: @escaping @Sendable () -> Void
     ) async {
+        state.setLost(lost)
+        await subscribe(receive)
+        let retry = Task { [weak self, denialRetry, state] in
+            while !Task.isCancelled {
+                await state.denied.wait()
+                do { try await Task.sleep(for: denialRetry) } catch { return }
+                // The permissions may have been changed while the connection was open. The server does not restore a
+                // subscription that it has denied.
+                state.forgetDenials()
+                await self?.subscribe(receive)
+                lost()
+            }
+        }
+        retries.withLock { $0 = retry }
+    }
+
+    /// Starts the subscription, and ends the one before.
+    private func subscribe(_ receive: @escaping @Sendable ([UInt8]) -> Void) async {
         do throws(NATSFailure) {
             let subscription = try connection.subscribe(subject, pendingBytes: Self.pendingBytes, receive)
-            receivers.withLock { $0 = Receivers(lost: lost, subscription: subscription) }
+            await state.replaceSubscription(subscription)?.end()
             // Returns when the server knows the subscription. Without a server, it is made with the connection.
             if connection.isConnected { try await connection.flush() }
         } catch {
@@ -85,7 +96,76 @@ final class NATSBus: ClusterBus {
     }
 
     func close() async {
-        await receivers.withLock { $0.subscription }?.end()
+        let retry = retries.withLock { $0 }
+        retry?.cancel()
+        await retry?.value
+        await state.replaceSubscription(nil)?.end()
         await connection.close()
     }
+}
+
+/// What a node knows of its connection to NATS.
+private final class BusState: Sendable {
+    private struct State: Sendable {
+        var lost: @Sendable () -> Void = {}
+        var subscription: Subscription?
+        /// The reason why no server accepts the connection; nil while there is one.
+        var refusal: String?
+        /// The server's texts about subjects without permission.
+        var denials: Set<String> = []
+    }
+
+    private let state = Lock(State())
+    private let logger: Logger
+    /// Sent after the first denial.
+    let denied = AsyncSignal()
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    var refusal: String? { state.withLock { $0.refusal } }
+    var denial: String? {
+        let denials = state.withLock { $0.denials }
+        return denials.isEmpty ? nil : denials.sorted().joined(separator: "; ")
+    }
+
+    func forgetDenials() { state.withLock { $0.denials = [] } }
+    func setLost(_ lost: @escaping @Sendable () -> Void) { state.withLock { $0.lost = lost } }
+
+    func replaceSubscription(_ subscription: Subscription?) -> Subscription? {
+        state.withLock { state in
+            defer { state.subscription = subscription }
+            return state.subscription
+        }
+    }
+
+    /// Handles an event of the connection. A failure that repeats is logged once until the connection works again.
+    func handle(_ event: ConnectionEvent) {
+        switch event {
+        case .slowConsumer: reportLoss()
+        case .reconnected:
+            state.withLock { $0.refusal = nil }
+            reportLoss()
+            logger.notice("the connection to NATS is made")
+        case .disconnected:
+            // The next connection subscribes again, and may be denied again.
+            state.withLock { $0.denials = [] }
+            reportLoss()
+            logger.warning("the connection to NATS is lost; nodes read the store meanwhile")
+        case .refused(let failure):
+            let isNew = state.withLock { state in
+                defer { state.refusal = failure.message }
+                return state.refusal != failure.message
+            }
+            guard isNew else { return }
+            logger.warning("NATS refuses the connection", metadata: ["failure": "\(failure.message)"])
+        case .denied(let text):
+            guard state.withLock({ $0.denials.insert(text).inserted }) else { return }
+            logger.error(
+                "NATS denies a subject: grant publish and subscribe on parley.> to the user of the nodes; nodes read the store meanwhile",
+                metadata: ["failure": "\(text)"])
+            denied.send()
+        }
+    }
+
+    private func reportLoss() { state.withLock { $0.lost }() }
 }

@@ -144,6 +144,6 @@ actor Writer {
         guard let frame else { return await transaction.rollback() }
         commits.add(.nanoseconds(uptime() - start))
         bus?.publish(FrameCodec.encode(frame))
-        await follower.receiveOwn(frame, expectsFrames: bus?.isConnected ?? false)
+        await follower.receiveOwn(frame, expectsFrames: bus.map { $0.problem == nil } ?? false)
     }
 }
