@@ -50,9 +50,17 @@ final class Subprocess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         // A descriptor that is not open is ignored.
         for descriptor in Int32(3)..<1024 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        // The threads of the cooperative pool block all signals. The program needs those that end it.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
         defer { for argument in arguments { free(argument) } }
-        return posix_spawn(&child, words[0], &actions, nil, &arguments, environ)
+        return posix_spawn(&child, words[0], &actions, &attributes, &arguments, environ)
     }
 
     /// Waits for the end and returns true if the program succeeded.

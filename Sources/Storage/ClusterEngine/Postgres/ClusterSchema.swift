@@ -47,7 +47,7 @@ enum ClusterSchema {
         "CREATE INDEX passing_ch ON passing(ch, tt)",
         """
         CREATE TABLE loss(
-            ch bigint NOT NULL, type text NOT NULL, app text COLLATE "C" NOT NULL, tt bigint NOT NULL,
+            ch bigint NOT NULL, type text COLLATE "C" NOT NULL, app text COLLATE "C" NOT NULL, tt bigint NOT NULL,
             PRIMARY KEY (ch, type))
         """,
         "CREATE INDEX loss_tt ON loss(app, tt)",
@@ -175,46 +175,77 @@ enum ClusterSchema {
         "INSERT INTO presence_epoch(id, since) VALUES (1, 0)",
     ]
 
-    /// Creates or migrates the tables, all or none. Several nodes may call it at the same time.
+    /// Creates or migrates the tables if needed, all or none. Several nodes may call it at the same time. A role that
+    /// may not create tables is sufficient if the tables have the newest version.
     ///
     /// - Returns: the identity of the installation, drawn at random when the tables were created.
     /// - Throws: the failure of the server, or `.newerSchema` for tables of a newer version.
-    static func migrate(_ connection: Connection) async throws(ClusterEngineFailure) -> String {
-        // The lock of the transaction keeps the other nodes out until the commit.
-        let rows = try await run(
-            connection,
-            [
-                Statement("BEGIN"),
-                Statement("SELECT pg_advisory_xact_lock(7261736679)"),
-                Statement("CREATE TABLE IF NOT EXISTS engine(version integer NOT NULL, installation text NOT NULL)"),
-                Statement("SELECT version FROM engine"),
-            ])
-        let found = rows[3].count == 0 ? nil : rows[3].integer(0, 0).map(Int.init)
-        guard found ?? 0 <= migrations.count else {
-            _ = try await run(connection, [Statement("ROLLBACK")])
-            throw .newerSchema(found: found ?? 0, known: migrations.count)
+    static func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> String {
+        var found = try await known(connection)
+        if found == nil || found?.version != migrations.count {
+            do throws(PostgresFailure) {
+                try await migrate(connection)
+            } catch {
+                // 42501: a right is missing. 3F000: the role may use no schema of the search path.
+                guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
+                let state =
+                    found.map { "have version \($0.version), but this version of Parley needs \(migrations.count)" }
+                    ?? "are missing"
+                throw .store(
+                    "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the database"
+                )
+            }
+            found = try await known(connection)
         }
-        var statements = migrations[(found ?? 0)...].joined().map { Statement($0) }
-        if found != migrations.count { statements += RecordFunctions.statements.map { Statement($0) } }
+        return found?.installation ?? ""
+    }
+
+    /// The version of the tables and the identity of the installation, if this program knows the version.
+    private static func known(
+        _ connection: Connection
+    ) async throws(ClusterEngineFailure) -> (version: Int, installation: String)? {
+        let found: (version: Int, installation: String)?
+        do throws(PostgresFailure) {
+            found = try await version(connection)
+        } catch {
+            throw .store(error.message)
+        }
+        if let found, found.version > migrations.count {
+            throw .newerSchema(found: found.version, known: migrations.count)
+        }
+        return found
+    }
+
+    /// The version of the tables and the identity of the installation; nil without tables.
+    static func version(
+        _ connection: Connection
+    ) async throws(PostgresFailure) -> (version: Int, installation: String)? {
+        let exists = try await connection.run([Statement("SELECT to_regclass('engine') IS NOT NULL")])[0]
+        guard exists.boolean(0, 0) == true else { return nil }
+        let rows = try await connection.run([Statement("SELECT version, installation FROM engine")])[0]
+        guard rows.count > 0 else { return nil }
+        return (Int(rows.integer(0, 0) ?? 0), rows.text(0, 1) ?? "")
+    }
+
+    private static func migrate(_ connection: Connection) async throws(PostgresFailure) {
+        // The lock of the transaction keeps the other nodes out until the commit.
+        let rows = try await connection.run([
+            Statement("BEGIN"),
+            Statement("SELECT pg_advisory_xact_lock(7261736679)"),
+            Statement("CREATE TABLE IF NOT EXISTS engine(version integer NOT NULL, installation text NOT NULL)"),
+            Statement("SELECT version FROM engine"),
+        ])
+        // Another node may have migrated the tables meanwhile, also to a newer version.
+        let found = rows[3].count == 0 ? nil : rows[3].integer(0, 0).map(Int.init)
+        var statements = migrations.dropFirst(found ?? 0).joined().map { Statement($0) }
+        if found ?? 0 < migrations.count { statements += RecordFunctions.statements.map { Statement($0) } }
         statements.append(
             Statement(
                 found == nil
                     ? "INSERT INTO engine VALUES ($1, replace(gen_random_uuid()::text, '-', ''))"
-                    : "UPDATE engine SET version = $1",
+                    : "UPDATE engine SET version = greatest(version, $1)",
                 [.integer(Int64(migrations.count))]))
         statements.append(Statement("COMMIT"))
-        _ = try await run(connection, statements)
-        let installation = try await run(connection, [Statement("SELECT installation FROM engine")])[0]
-        return installation.text(0, 0) ?? ""
-    }
-
-    private static func run(
-        _ connection: Connection, _ statements: [Statement]
-    ) async throws(ClusterEngineFailure) -> [Rows] {
-        do throws(PostgresFailure) {
-            return try await connection.run(statements)
-        } catch {
-            throw .store(error.message)
-        }
+        _ = try await connection.run(statements)
     }
 }

@@ -1,57 +1,5 @@
 import ChatModel
-import Logging
 import Postgres
-
-extension PostgresStore {
-    /// Creates or migrates the tables, and returns the store.
-    static func open(
-        _ settings: ConnectionSettings, readers: Int, logger: Logger
-    ) async throws(ClusterEngineFailure) -> PostgresStore {
-        var settings = settings
-        // After a failover, a node must not stay connected to a server that only reads.
-        if !settings.connectionInfo.contains("target_session_attrs") {
-            let isURI = settings.connectionInfo.contains("://")
-            let sign = !isURI ? " " : settings.connectionInfo.contains("?") ? "&" : "?"
-            settings.connectionInfo += "\(sign)target_session_attrs=read-write"
-        }
-        settings.sessionSettings.merge(sessionSettings(deadline: settings.deadline)) { $1 }
-        let connection: Connection
-        do throws(PostgresFailure) {
-            connection = try await Connection.open(settings)
-        } catch {
-            throw .store(error.message)
-        }
-        let installation: String
-        do throws(ClusterEngineFailure) {
-            installation = try await ClusterSchema.migrate(connection)
-        } catch {
-            await connection.close()
-            throw error
-        }
-        await connection.close()
-        return PostgresStore(settings, installation: installation, readers: readers, logger: logger)
-    }
-}
-
-extension PostgresStore {
-    /// The settings of the server for the sessions of a node. They end the sessions of a node that is paused, or that
-    /// vanishes without closing its connections, because such a session may hold the lane.
-    private static func sessionSettings(deadline: Duration) -> [String: String] {
-        let milliseconds = Int(deadline / .milliseconds(1))
-        return [
-            "statement_timeout": "\(milliseconds)ms",
-            // Shorter than the deadline of the other nodes, which wait for the lane meanwhile.
-            "idle_in_transaction_session_timeout": "\(min(milliseconds / 2, 2000))ms",
-            // Ends a session whose response the node does not take. The other timeouts do not apply while the server
-            // sends, and without this one the system waits for a quarter of an hour.
-            "tcp_user_timeout": "\(min(milliseconds / 2, 2000))ms",
-            // Ends an idle session after 25 s. Otherwise sessions of vanished nodes use up `max_connections`.
-            "tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3",
-            // The listings have long expressions, which would be compiled for each statement on a large table.
-            "jit": "off",
-        ]
-    }
-}
 
 extension PostgresTransaction {
     func remove(

@@ -1,0 +1,104 @@
+import ChatModel
+public import Logging
+import Postgres
+
+extension PostgresStore {
+    /// Checks the server, creates or migrates the tables, and returns the store.
+    static func open(
+        _ settings: ConnectionSettings, readers: Int, logger: Logger
+    ) async throws(ClusterEngineFailure) -> PostgresStore {
+        let settings = sessions(settings)
+        let installation = try await prepare(settings, readers: readers, logger: logger)
+        return PostgresStore(settings, installation: installation, readers: readers, logger: logger)
+    }
+
+    /// The settings of all connections of a node.
+    static func sessions(_ settings: ConnectionSettings) -> ConnectionSettings {
+        var settings = settings
+        settings.needsWrites = true
+        settings.sessionSettings = ServerFacts.sessionSettings(deadline: settings.deadline)
+        return settings
+    }
+
+    /// Checks the server, and creates or migrates the tables.
+    ///
+    /// - Returns: the identity of the installation.
+    static func prepare(
+        _ settings: ConnectionSettings, readers: Int, logger: Logger
+    ) async throws(ClusterEngineFailure) -> String {
+        var settings = settings
+        settings.preparedStatements = 0
+        let connection: Connection
+        do throws(PostgresFailure) {
+            connection = try await Connection.open(settings)
+        } catch {
+            throw .store(openingText(error))
+        }
+        do throws(ClusterEngineFailure) {
+            let facts = try await check(connection, settings, readers: readers, logger: logger)
+            let installation = try await ClusterSchema.prepare(connection, role: facts.role)
+            try await checkRights(connection, facts)
+            await connection.close()
+            return installation
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// The message of a failure to connect, with a remedy if a pooler caused it.
+    static func openingText(_ failure: PostgresFailure) -> String {
+        // A pooler that passes on only some settings of a session.
+        failure.message.contains("unsupported startup parameter")
+            ? "\(failure.message): \(PoolerCheck.advice)" : failure.message
+    }
+
+    private static func check(
+        _ connection: Connection, _ settings: ConnectionSettings, readers: Int, logger: Logger
+    ) async throws(ClusterEngineFailure) -> ServerFacts {
+        let facts: ServerFacts
+        do throws(PostgresFailure) {
+            guard try await !PoolerCheck.isPooled(connection, settings) else { throw .pooled }
+            facts = try await ServerFacts.read(connection)
+        } catch {
+            throw .store(error.message)
+        }
+        let findings = facts.findings(nodes: 1, readers: readers)
+        for finding in findings where finding.severity == .warning { logger.warning("\(finding.sentence)") }
+        let failures = findings.filter { $0.severity == .failure }
+        guard failures.isEmpty else { throw .store(failures.map(\.sentence).joined(separator: "; ")) }
+        return facts
+    }
+
+    private static func checkRights(_ connection: Connection, _ facts: ServerFacts) async throws(ClusterEngineFailure) {
+        let finding: ClusterFinding
+        do throws(PostgresFailure) {
+            finding = try await facts.rightsFinding(connection)
+        } catch {
+            throw .store(error.message)
+        }
+        guard finding.severity != .failure else { throw .store(finding.sentence) }
+    }
+}
+
+extension PostgresFailure {
+    fileprivate static let pooled = PostgresFailure(
+        kind: .rejected, message: "a pooler shares the sessions of the server between clients: \(PoolerCheck.advice)")
+}
+
+extension ClusterEngine {
+    /// Creates or upgrades the tables, so that a role that may not do so can serve. Nodes may run meanwhile.
+    ///
+    /// - Parameter url: the database, with the role that owns the tables.
+    /// - Returns: the version of the tables.
+    /// - Throws: ``ClusterEngineFailure``.
+    public static func upgrade(
+        url: String, logger: Logger = Logger(label: "parley.cluster")
+    ) async throws(ClusterEngineFailure) -> Int {
+        // A migration of large tables takes long.
+        let settings = ConnectionSettings(
+            connectionInfo: url, applicationName: "parley engine upgrade", deadline: .seconds(24 * 3600))
+        _ = try await PostgresStore.prepare(PostgresStore.sessions(settings), readers: 1, logger: logger)
+        return ClusterSchema.migrations.count
+    }
+}
