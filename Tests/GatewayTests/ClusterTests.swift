@@ -94,4 +94,24 @@ struct ClusterTests {
             await client.shutdown()
         }
     }
+
+    @Test("have servers that a command upgrades and checks")
+    func servers() async throws {
+        var configuration = Configuration()
+        #expect(throws: SettingError.self) { try ClusterServers(configuration) }
+        let bus = try await NATSServer()
+        configuration.busServers = [bus.url]
+        configuration.engineURL = try await PostgresServer.shared().makeDatabaseURL()
+        let servers = try ClusterServers(configuration)
+        #expect(try await servers.upgrade() > 0)
+        let results = await servers.check()
+        #expect(results.allSatisfy { $0.status != .failure }, "\(results)")
+        #expect(results.first { $0.check == "schema" }?.status == .ok)
+        #expect(results.first { $0.check == "bus" }?.status == .ok)
+        configuration.engineURL = "postgres://parley:hush@127.0.0.1:1/parley"
+        let unreachable = try ClusterServers(configuration)
+        let failure = await #expect(throws: SettingError.self) { try await unreachable.upgrade() }
+        #expect(failure?.description.contains("hush") == false)
+        #expect(await unreachable.check().contains { $0.status == .failure })
+    }
 }

@@ -80,8 +80,8 @@ struct ParleyCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Gateway",
                 subcommands: [
-                    ServeCommand.self, ConfigCommand.self, DoctorCommand.self, BackupCommand.self, RestoreCommand.self,
-                    ClientCommands.bench,
+                    ServeCommand.self, ConfigCommand.self, DoctorCommand.self, EngineCommand.self, BackupCommand.self,
+                    RestoreCommand.self, ClientCommands.bench,
                 ]),
         ])
 }

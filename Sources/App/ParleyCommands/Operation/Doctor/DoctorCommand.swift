@@ -1,7 +1,6 @@
 import ArgumentParser
 import ClientCommands
 import Gateway
-import JSON
 
 /// `parley doctor`: checks a gateway and its machine. The gateway may be running or stopped.
 struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
@@ -25,15 +24,7 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
     var isJSON = false
 
     func run() async throws {
-        let findings = await results()
-        let output = CommandEnvironment.current.console.output
-        for finding in findings {
-            if isJSON { output.line(finding.json.bytes) } else { finding.print(to: output) }
-        }
-        let failures = findings.count { $0.status == .failure }
-        guard failures == 0 else {
-            throw CommandFailure(failures == 1 ? "1 check failed" : "\(failures) checks failed")
-        }
+        try CheckReport(isJSON: isJSON).print(await results())
     }
 
     private func results() async -> [CheckResult] {
@@ -58,29 +49,5 @@ struct DoctorCommand: AsyncParsableCommand, ReadOnlyCommand {
         guard !notes.isEmpty else { return CheckResult("settings", .ok, "the settings are valid") }
         return CheckResult(
             "settings", .warning, notes.joined(separator: "; "), advice: "'parley config print' shows every setting")
-    }
-}
-
-extension CheckResult {
-    fileprivate func print(to output: Sink) {
-        let mark =
-            switch status {
-            case .ok: output.style.good("ok     ")
-            case .warning: output.style.heading("warning")
-            case .failure: output.style.bad("failure")
-            }
-        output.line("\(mark)  \(output.style.name(check)): \(SanitizedText.safe(text))")
-        if let advice { output.line("         \(SanitizedText.safe(advice))") }
-    }
-
-    fileprivate var json: JSONText {
-        JSONText { writer in
-            writer.beginObject()
-            writer.member("check", check)
-            writer.member("status", status.rawValue)
-            writer.member("text", text)
-            if let advice { writer.member("advice", advice) } else { writer.nullMember("advice") }
-            writer.endObject()
-        }
     }
 }

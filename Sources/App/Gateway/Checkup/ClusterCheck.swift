@@ -1,0 +1,44 @@
+import ClusterEngine
+import Logging
+
+/// The database and the bus of a cluster, for commands that check or upgrade them. They do not need a running gateway.
+public struct ClusterServers: Sendable {
+    private let url: String
+    private let bus: BusSettings?
+    private let readers: Int
+
+    /// - Throws: `SettingError` for invalid settings, and for settings of a gateway with a data directory.
+    public init(_ configuration: Configuration) throws(SettingError) {
+        guard case .cluster(let url, let bus) = try configuration.store() else {
+            throw SettingError(
+                "engine is not set: pass the URL of the cluster's database with --engine, PARLEY_ENGINE or engine_file")
+        }
+        self.url = url
+        self.bus = bus
+        readers = configuration.engineConnections
+    }
+
+    /// Returns the results of all checks in a fixed order, including checks that found no problem.
+    public func check() async -> [CheckResult] {
+        await ClusterInspection(url: url, bus: bus, readers: readers).findings().map { finding in
+            let status: CheckResult.Status =
+                switch finding.severity {
+                case .ok: .ok
+                case .warning: .warning
+                case .failure: .failure
+                }
+            return CheckResult(finding.check, status, finding.text, advice: finding.advice)
+        }
+    }
+
+    /// Creates or upgrades the tables. Returns their version.
+    ///
+    /// - Throws: `SettingError` when the database cannot be used.
+    public func upgrade() async throws(SettingError) -> Int {
+        do throws(ClusterEngineFailure) {
+            return try await ClusterEngine.upgrade(url: url, logger: Logger(label: "store"))
+        } catch {
+            throw SettingError(error.description)
+        }
+    }
+}
