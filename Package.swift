@@ -162,7 +162,7 @@ let package = Package(
             "ClusterEngineTests",
             uses: [
                 "ChatModel", "ClusterEngine", "EngineConformance", "JSON", "Locking", "NATSSupport", "Postgres",
-                "PostgresSupport", "SQLiteEngine", "StorageCore", "TestSupport", logging,
+                "PostgresSupport", "SQLite", "SQLiteEngine", "StorageCore", "TestSupport", logging,
             ]),
         tests(
             "ChatCoreTests",

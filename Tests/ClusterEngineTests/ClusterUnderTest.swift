@@ -213,7 +213,7 @@ struct ConformanceTests {
     }
 
     /// True for the behaviours of more clusters, which take four more minutes.
-    private static let isThorough = getenv("PARLEY_CLUSTERS") != nil
+    static let isThorough = getenv("PARLEY_CLUSTERS") != nil
     private static let comment: Comment = "set PARLEY_CLUSTERS, as `make chaos` does"
 
     private static let nats = Task { try await NATSServer() }

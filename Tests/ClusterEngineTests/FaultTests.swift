@@ -317,5 +317,6 @@ private final class LossyStore: ClusterStore {
     }
     func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken? { try await store.newestLoss(query) }
     func retentions() async throws(StoreFailure) -> [AppID: RetentionTable.Entry] { try await store.retentions() }
+    func restored() async throws(StoreFailure) -> Timetoken { try await store.restored() }
     func close() async { await store.close() }
 }

@@ -69,10 +69,11 @@ public final class ClusterEngine: Engine {
         store: any ClusterStore, bus: (any ClusterBus)?, settings: ClusterEngineSettings
     ) async throws(ClusterEngineFailure) {
         let start: Head
-        let retention = RetentionTable()
+        let retention: RetentionTable
         let node: Int64
         do throws(StoreFailure) {
             start = try await Self.begin(store, settings.clock)
+            retention = RetentionTable(restored: try await store.restored())
             for (app, entry) in try await store.retentions() { retention.update(app) { $0 = entry } }
             for (name, position) in try await store.database.cursors() { retention.move(name, to: position) }
             node = try await store.database.register(lease: settings.nodeLease.duration)

@@ -7,16 +7,7 @@ extension SQLiteEngineSettings {
     ///
     /// - Throws: ``SQLiteEngineFailure`` when another engine holds the lock or the lock file cannot be used.
     func lock() throws(SQLiteEngineFailure) -> FileLock? {
-        guard !isInMemory else { return nil }
-        do throws(FileLock.LockError) {
-            return try FileLock(path: path + ".lock")
-        } catch {
-            switch error {
-            case .held: throw .inUse(path)
-            case .system(let number):
-                throw SQLiteEngineFailure(reason: .unusable, description: "cannot lock \(path).lock: errno \(number)")
-            }
-        }
+        isInMemory ? nil : try FileLock(of: path)
     }
 
     /// Opens the writing connection and creates or migrates the tables.
@@ -26,6 +17,23 @@ extension SQLiteEngineSettings {
         try upgrade(database)
         if let pageLimit { try database.execute("PRAGMA max_page_count=\(pageLimit)") }
         return database
+    }
+}
+
+extension FileLock {
+    /// Locks a database file.
+    ///
+    /// - Throws: ``SQLiteEngineFailure`` when another engine holds the lock or the lock file cannot be used.
+    init(of path: String) throws(SQLiteEngineFailure) {
+        do throws(LockError) {
+            try self.init(path: path + ".lock")
+        } catch {
+            switch error {
+            case .held: throw .inUse(path)
+            case .system(let number):
+                throw SQLiteEngineFailure(reason: .unusable, description: "cannot lock \(path).lock: errno \(number)")
+            }
+        }
     }
 }
 
@@ -80,7 +88,12 @@ extension Database {
     /// Increments the number of times that this file was opened, and returns the new number.
     func countOpening() throws(SQLiteFailure) -> UInt64 {
         try execute("UPDATE head SET tt = tt + 1 WHERE lane = -2")
-        return UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
+        return try openings()
+    }
+
+    /// Returns the number of times that this file was opened.
+    func openings() throws(SQLiteFailure) -> UInt64 {
+        UInt64(try integer("SELECT tt FROM head WHERE lane = -2") ?? 0)
     }
 
     /// Returns all webhooks and subscriptions, each with the number of its waiting deliveries. The deliveries

@@ -16,11 +16,12 @@ enum ClusterSchema {
 
     private static let version1 = [
         // One row. Its lock is the lane: the right to append and to change records. A commit changes it, so it has
-        // space for many versions in its page.
+        // space for many versions in its page. restored: the end of the last interval whose events were lost when a
+        // backup was restored.
         """
         CREATE TABLE head(
-            lane smallint PRIMARY KEY, commit bigint NOT NULL, tt bigint NOT NULL, revision bigint NOT NULL)
-            WITH (fillfactor = 20)
+            lane smallint PRIMARY KEY, commit bigint NOT NULL, tt bigint NOT NULL, revision bigint NOT NULL,
+            restored bigint NOT NULL DEFAULT 0) WITH (fillfactor = 20)
         """,
         // The first node that opens the store sets the timetoken (ClusterEngine.begin).
         "INSERT INTO head VALUES (0, 0, 0, 0)",
@@ -186,6 +187,12 @@ enum ClusterSchema {
             do throws(PostgresFailure) {
                 try await migrate(connection)
             } catch {
+                // 55P03: the wait for a lock has ended.
+                guard error.sqlState != "55P03" else {
+                    throw .store(
+                        "another process creates or changes the tables: wait until it has ended, for instance 'parley engine migrate'"
+                    )
+                }
                 // 42501: a right is missing. 3F000: the role may use no schema of the search path.
                 guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
                 let state =
@@ -228,15 +235,29 @@ enum ClusterSchema {
     }
 
     private static func migrate(_ connection: Connection) async throws(PostgresFailure) {
-        // The lock of the transaction keeps the other nodes out until the commit.
+        // Another node may have migrated the tables meanwhile, also to a newer version.
+        let found = try await begin(connection)
+        _ = try await connection.run(statements(from: found) + [Statement("COMMIT")])
+    }
+
+    /// Begins a transaction in which no other connection creates or migrates the tables. Waits for locks at most three
+    /// seconds.
+    ///
+    /// - Returns: the version of the tables; nil when there are none.
+    static func begin(_ connection: Connection) async throws(PostgresFailure) -> Int? {
         let rows = try await connection.run([
             Statement("BEGIN"),
+            // Shorter than the deadline of a connection, so that the failure names the cause.
+            Statement("SET LOCAL lock_timeout = '3s'"),
             Statement("SELECT pg_advisory_xact_lock(7261736679)"),
             Statement("CREATE TABLE IF NOT EXISTS engine(version integer NOT NULL, installation text NOT NULL)"),
             Statement("SELECT version FROM engine"),
-        ])
-        // Another node may have migrated the tables meanwhile, also to a newer version.
-        let found = rows[3].count == 0 ? nil : rows[3].integer(0, 0).map(Int.init)
+        ])[4]
+        return rows.count == 0 ? nil : rows.integer(0, 0).map(Int.init)
+    }
+
+    /// The statements that create the tables, or migrate the tables of a version.
+    static func statements(from found: Int?) -> [Statement] {
         var statements = migrations.dropFirst(found ?? 0).joined().map { Statement($0) }
         if found ?? 0 < migrations.count { statements += RecordFunctions.statements.map { Statement($0) } }
         statements.append(
@@ -245,7 +266,6 @@ enum ClusterSchema {
                     ? "INSERT INTO engine VALUES ($1, replace(gen_random_uuid()::text, '-', ''))"
                     : "UPDATE engine SET version = greatest(version, $1)",
                 [.integer(Int64(migrations.count))]))
-        statements.append(Statement("COMMIT"))
-        _ = try await connection.run(statements)
+        return statements
     }
 }

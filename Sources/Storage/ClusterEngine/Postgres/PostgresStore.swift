@@ -270,6 +270,10 @@ final class PostgresStore: ClusterStore {
         }
         return entries
     }
+
+    func restored() async throws(StoreFailure) -> Timetoken {
+        try await pool.run([Statement("SELECT restored FROM head WHERE lane = 0")])[0].timetoken(0, 0) ?? .zero
+    }
 }
 
 extension Rows {

@@ -44,6 +44,8 @@ protocol ClusterStore: Sendable {
     func newestLoss(_ query: LossQuery) async throws(StoreFailure) -> Timetoken?
     /// The retention of every app.
     func retentions() async throws(StoreFailure) -> [AppID: RetentionTable.Entry]
+    /// The end of the last interval whose events were lost when a backup was restored; zero when there is none.
+    func restored() async throws(StoreFailure) -> Timetoken
     /// The database, for the delivery queue and presence, which work on PostgreSQL directly.
     var database: ClusterDatabase { get }
     /// Closes the connections. Every later call fails.
