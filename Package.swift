@@ -116,9 +116,8 @@ let package = Package(
             "App", "Gateway",
             uses: [
                 "ChatCore", "ChatModel", "ClusterEngine", "Dashboard", "LongPolling", "HTTPClient", "HTTPServer",
-                "InboundHooks", "JSON", "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "Text",
-                "Webhooks",
-                "YAML", logging,
+                "InboundHooks", "JSON", "Locking", "NativeAPI", "PubNubAPI", "SQLiteEngine", "Signing", "StorageCore",
+                "Text", "Webhooks", "YAML", logging,
             ]),
         module("App", "Bench", uses: ["CLinux", "JSON", "Locking"]),
         module(
