@@ -5,8 +5,9 @@ import Gateway
 /// `parley engine`: the commands for the database and the bus of a cluster.
 struct EngineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "engine", abstract: "Check or upgrade the PostgreSQL database of a cluster.",
-        subcommands: [Check.self, Upgrade.self])
+        commandName: "engine",
+        abstract: "Check the database and the bus of a cluster, upgrade its tables, or move data to it.",
+        subcommands: [Check.self, Upgrade.self, Migrate.self])
 
     /// `parley engine check`: checks the servers and the data of a cluster.
     struct Check: AsyncParsableCommand, ReadOnlyCommand {
@@ -51,6 +52,52 @@ struct EngineCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error.description)
             }
+        }
+    }
+
+    /// `parley engine migrate`: copies the data of a stopped gateway into a PostgreSQL database.
+    struct Migrate: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Copy the data of a stopped gateway into an empty PostgreSQL database.",
+            discussion: """
+                parley engine migrate --from /var/lib/parley --to postgres://parley@db1/parley
+
+                Copies everything in one transaction, and compares each row with the original before the commit. After \
+                an interruption, the database is as before. The data directory does not change. Timetokens, etags and \
+                cursors stay valid. Presence and ephemeral events are not copied. Start the nodes of the cluster with \
+                the same secrets_key, and never start a gateway with the old directory again.
+
+                A URL with a password must not be an argument: set PARLEY_ENGINE to the URL, or PARLEY_ENGINE_FILE to \
+                a file with the URL, and leave out --to.
+                """)
+
+        @Option(help: ArgumentHelp("The data directory of the stopped gateway.", valueName: "dir"))
+        var from: String
+
+        @Option(
+            help: ArgumentHelp(
+                "The PostgreSQL database, without a password; default: the setting engine or engine_file.",
+                valueName: "url"))
+        var to: String?
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let configuration = try options.load().configuration
+            let console = CommandEnvironment.current.console
+            var bar = ProgressBar(on: console.errors)
+            defer { bar.clear() }
+            let counts: [EngineMigration.Count]
+            do throws(SettingError) {
+                counts = try await EngineMigration(from: from, to: to, configuration).run { step, done, total in
+                    bar.show(StepProgress(name: step, done: done, total: total))
+                }
+            } catch { throw CommandFailure(error.description) }
+            bar.clear()
+            for count in counts { console.output.line("\(count.rows) \(count.name)") }
+            console.output.line(
+                "\(console.output.style.good("ok")): migrated \(SanitizedText.safe(from)); the copy was compared with "
+                    + "the original")
         }
     }
 }
