@@ -12,7 +12,7 @@ extension ClusterEngine {
         statistics.headAge = await follower.headAge
         statistics.leaseLeft = queue.node.leaseLeft
         statistics.lanes = queue.node.lanes.all.count
-        statistics.isBusConnected = bus?.isConnected
+        statistics.isBusConnected = bus.map { $0.problem == nil }
         return statistics
     }
 
