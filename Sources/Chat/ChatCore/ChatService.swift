@@ -133,6 +133,7 @@ public final class ChatService: Sendable {
             try await eventTypes.load()
             group.addTask { await self.eventTypes.follow(from: revision) }
             group.addTask { await self.eventTypes.reportViolations() }
+            group.addTask { await self.eventTypes.keepCountsStored() }
             try await revokedTokens.load()
             group.addTask { await self.revokedTokens.follow(from: revision) }
             try await pendingDeletions.load(keyring.apps.map(\.id))

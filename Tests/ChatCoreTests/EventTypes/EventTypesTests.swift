@@ -213,7 +213,7 @@ import Testing
             for index in 1...40 { try await chat.emit(orderPaid(#"{"m\#(index)":1}"#, type: "t")) }
             let report = try chat.candidateReport(of: "t")
             #expect(report.refused == 40)
-            #expect(report.samples.count == Candidate.mostSamples)
+            #expect(report.samples.count == CandidateCounts.mostSamples)
         }
     }
 }

@@ -4,19 +4,32 @@ import JSONSchema
 import Locking
 
 /// A candidate schema of an event type. Events of the type are checked against it after they are appended, and only the
-/// results are counted. The schema is stored as a setting of the app. The counts are in the memory of this node, and
-/// start at zero when the candidate is set or the node starts.
+/// results are counted. The schema is stored as a setting of the app. The counts start at zero when the candidate is set.
+/// They are stored too, and include those of other nodes (``CandidateCounts``).
 final class Candidate: Sendable {
-    private struct Counts {
-        var accepted = 0
-        var refused = 0
-        var undecided = 0
-        var samples: [CandidateReport.Sample] = []
+    private struct State {
+        /// The stored counts of all nodes, and the time at which they were stored.
+        var stored = CandidateCounts()
+        var storedAt = Timetoken.zero
+        /// The counts of this node that are being stored.
+        var leaving = CandidateCounts()
+        /// The counts of this node that are not stored.
+        var new = CandidateCounts()
+
+        var all: CandidateCounts {
+            var all = stored
+            all.add(leaving)
+            all.add(new)
+            return all
+        }
+
+        mutating func store(_ record: Record, of candidate: Candidate) {
+            guard record.updated >= storedAt, let counts = CandidateCounts(record, of: candidate) else { return }
+            (stored, storedAt) = (counts, record.updated)
+        }
     }
 
     static let idPrefix = "candidate/"
-    /// The maximum number of distinct errors to store as samples. Further errors are only counted.
-    static let mostSamples = 20
 
     let text: JSONText
     let created: Timetoken
@@ -24,7 +37,7 @@ final class Candidate: Sendable {
     let body: JSONText
     /// The compiled schema; nil for a stored schema that this gateway cannot compile. Every event is then undecided.
     private let schema: Schema?
-    private let counts = Lock(Counts())
+    private let state = Lock(State())
     /// The version of the candidate's record; empty before the record is stored.
     private let version = Lock("")
 
@@ -67,48 +80,71 @@ final class Candidate: Sendable {
     /// - Parameter work: the validation budget for candidates, separate from the budget of the request that sent the
     ///   event. When the budget is exhausted, the event counts as undecided.
     func inspect(_ event: Event, depth: Int, within work: inout ValidationBudget) {
-        guard !work.isTooLarge(event.data.count) else { return counts.withLock { $0.undecided += 1 } }
+        guard !work.isTooLarge(event.data.count) else { return count { $0.undecided += 1 } }
         let value = try? JSONDocument(event.data.bytes, limits: JSONLimits(depth: depth)).root
-        guard let schema, let value else { return counts.withLock { $0.undecided += 1 } }
+        guard let schema, let value else { return count { $0.undecided += 1 } }
         switch ValidationResult(of: value, by: schema, within: &work, limit: 1) {
-        case .valid: counts.withLock { $0.accepted += 1 }
-        case .invalid(let report): recordFailure(report, event)
-        case .exhausted: counts.withLock { $0.undecided += 1 }
+        case .valid: count { $0.accepted += 1 }
+        case .invalid(let report):
+            let fault = report.violations.first.map { ChatError.FieldError($0) }
+            count { $0.addFailure(fault, event: event.id) }
+        case .exhausted: count { $0.undecided += 1 }
         }
     }
 
-    private func recordFailure(_ report: Report, _ event: Event) {
-        counts.withLock { counts in
-            counts.refused += 1
-            guard let first = report.violations.first.map({ ChatError.FieldError($0) }) else { return }
-            if let known = counts.samples.firstIndex(where: { $0.fault.isAlike(first) }) {
-                counts.samples[known].count += 1
-            } else if counts.samples.count < Self.mostSamples {
-                counts.samples.append(CandidateReport.Sample(fault: first, count: 1, event: event.id))
-            }
-        }
-    }
+    private func count(_ body: (inout CandidateCounts) -> Void) { state.withLock { body(&$0.new) } }
 
     func report(of type: String) -> CandidateReport {
-        counts.withLock { counts in
-            CandidateReport(
-                type: type, schema: text, created: created, accepted: counts.accepted, refused: counts.refused,
-                undecided: counts.undecided, samples: counts.samples, etag: version.withLock(\.self))
+        let counts = state.withLock(\.all)
+        return CandidateReport(
+            type: type, schema: text, created: created, accepted: counts.accepted, refused: counts.refused,
+            undecided: counts.undecided, samples: counts.samples, etag: version.withLock(\.self))
+    }
+}
+
+// MARK: - Storing the counts
+
+extension Candidate {
+    /// Returns the counts of this node that are not stored; nil when there are none. Call ``endWrite(stored:)`` or
+    /// ``retractWrite()`` afterwards.
+    func beginWrite() -> CandidateCounts? {
+        state.withLock { state in
+            guard !state.new.isEmpty, state.leaving.isEmpty else { return nil }
+            (state.leaving, state.new) = (state.new, CandidateCounts())
+            return state.leaving
         }
     }
+
+    /// - Parameter stored: the record with the sum; nil when the candidate was removed meanwhile.
+    func endWrite(stored record: Record?) {
+        state.withLock { state in
+            state.leaving = CandidateCounts()
+            if let record { state.store(record, of: self) }
+        }
+    }
+
+    func retractWrite() {
+        state.withLock { state in
+            state.leaving.add(state.new)
+            (state.new, state.leaving) = (state.leaving, CandidateCounts())
+        }
+    }
+
+    /// Takes over the counts that any node has stored.
+    func store(_ record: Record) { state.withLock { $0.store(record, of: self) } }
 }
 
 extension ChatError.FieldError {
     /// Returns true when both errors report a violation of the same keyword of the schema. Their locations in the
     /// payload may differ.
-    fileprivate func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
+    func isAlike(_ other: Self) -> Bool { schema == other.schema && keyword == other.keyword }
 }
 
-/// The results of checking appended events against a candidate on this node, since the candidate was set or the node
-/// started.
+/// The results of checking appended events against a candidate, since the candidate was set. The events of other nodes
+/// are included after a few seconds.
 public struct CandidateReport: Sendable {
     /// An error that the candidate finds in events, and the number of events in which it was the first error found.
-    public struct Sample: Sendable {
+    public struct Sample: Sendable, Equatable {
         /// The error and its location in the payload.
         public var fault: ChatError.FieldError
         /// The number of events in which this error was the first error found.

@@ -40,7 +40,7 @@ extension ChatAccess {
         }
     }
 
-    /// Returns the results of checking events against a type's candidate on this node.
+    /// Returns the results of checking events against a type's candidate.
     ///
     /// Requires the same scope as setting a candidate, because the errors quote events of other senders.
     ///
@@ -61,7 +61,8 @@ extension ChatAccess {
         do {
             _ = try await types.write([
                 RecordChange(
-                    Candidate.recordKey(of: name, in: app), body: nil, precondition: etag.map { .etag($0) } ?? .present)
+                    Candidate.recordKey(of: name, in: app), body: nil, precondition: etag.map { .etag($0) } ?? .present),
+                RecordChange(CandidateCounts.recordKey(of: name, in: app), body: nil),
             ])
         } catch {
             throw error.code == .notFound ? EventTypes.unknownCandidate : error
@@ -92,14 +93,17 @@ extension EventTypes {
         contents.withLock { $0[app]?.candidates[ExactText(name)] }
     }
 
-    /// Returns the change that removes a candidate's record; empty when the record is gone or belongs to another
-    /// candidate.
+    /// Returns the changes that remove a candidate's record and its counts; empty when the record is gone or belongs to
+    /// another candidate.
     func ending(
         _ candidate: Candidate, of name: String, in app: AppID
     ) async throws(ChatError) -> [RecordChange] {
         let key = Candidate.recordKey(of: name, in: app)
         guard let record = try await directory.read(key), record.body == candidate.body else { return [] }
-        return [RecordChange(key, body: nil, precondition: .etag(record.etag))]
+        return [
+            RecordChange(key, body: nil, precondition: .etag(record.etag)),
+            RecordChange(CandidateCounts.recordKey(of: name, in: app), body: nil),
+        ]
     }
 
     static let unknownCandidate = ChatError(

@@ -96,6 +96,7 @@ extension ChatAccess {
             _ = try await types.write([
                 RecordChange(EventType.recordKey(name, in: app), body: nil, precondition: .etag(old.etag)),
                 RecordChange(Candidate.recordKey(of: name, in: app), body: nil),
+                RecordChange(CandidateCounts.recordKey(of: name, in: app), body: nil),
             ])
         }
     }

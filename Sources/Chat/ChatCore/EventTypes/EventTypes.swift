@@ -49,6 +49,8 @@ public final class EventTypes: Sendable {
     let validationQueue = FairQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
     let violations = ViolationCounters()
+    /// Signals that an event was checked against a candidate.
+    let candidateSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let unusableObservers = Lock<[@Sendable (UnusableVersion) -> Void]>([])
 
     init(engine: any Engine, keyring: Keyring, limits: LiveLimits, clock: WallClock) {
@@ -178,7 +180,10 @@ extension EventTypes {
             guard !contents.isEmpty, let app = contents[event.channel.app] else { return (nil, nil) }
             return (app.candidates.isEmpty ? nil : app.candidates[name], app.entries[name]?.validator)
         }
-        candidate?.inspect(event, depth: limits.jsonDepth, within: &work)
+        if let candidate {
+            candidate.inspect(event, depth: limits.jsonDepth, within: &work)
+            candidateSignal.continuation.yield()
+        }
         if let validator, validator.mode == .warn, event.draft.schema == nil { violations.record(event) }
     }
 }

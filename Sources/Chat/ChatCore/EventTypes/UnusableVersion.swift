@@ -99,6 +99,9 @@ extension EventTypes {
         case .app where record == nil: contents.withLock { $0[AppID(key.id)] = nil }
         case .eventType: store(record.flatMap { EventType($0) }, key, made(for: key, record, prepared))
         case .setting:
+            if let name = CandidateCounts.typeName(of: key), let record {
+                contents.withLock { $0[key.app]?.candidates[name] }?.store(record)
+            }
             guard let name = Candidate.typeName(of: key) else { return }
             contents.withLock { contents in
                 if record == nil { contents[key.app]?.candidates[name] = nil }
@@ -197,6 +200,9 @@ extension EventTypes {
             // Refreshes the record through the mirror, which applies the current state of the record. Otherwise, a
             // candidate that was removed meanwhile would reappear for a moment.
             try await mirror.refresh(key) { [prepared] in apply($0, $1, prepared) }
+            try await mirror.refresh(CandidateCounts.recordKey(of: name.text, in: key.app)) {
+                apply($0, $1, Prepared())
+            }
         }
     }
 }
