@@ -72,20 +72,20 @@ actor RecordCatchUp {
 }
 
 extension ChatService {
-    /// Waits until this node's copies of apps, keys, revocations, event types, and rights in channels include all changes
-    /// that any node committed before this call. Callers share the reads of the store, of which there are at most 100
-    /// per second. Returns immediately if no other node uses the store.
+    /// Waits until this node's copies of apps, keys, revocations, event types, and rights in channels include all
+    /// changes that any node committed before this call. Callers share the reads of the store, of which there are at
+    /// most 100 per second. Returns immediately if no other node uses the store.
     ///
-    /// - Returns: a revision of the directory of records up to which changes are applied; zero if no other node uses the
-    ///   store. Pass it to ``RecordMirror/reach(_:)`` to wait for another mirror.
+    /// - Returns: a revision of the directory of records up to which changes are applied; zero if no other node uses
+    ///   the store. Pass it to ``RecordMirror/reach(_:)`` to wait for another mirror.
     /// - Throws: `.unavailable` when the store cannot be read.
     @discardableResult public func catchUp() async throws(ChatError) -> Revision {
         isShared ? try await recordCatchUp.run() : 0
     }
 
-    /// Runs a check of records in memory. If the check rejects the request, catches up with the store (``catchUp()``) and
-    /// runs the check again, because another node may have changed the records a moment ago. A check that passes costs
-    /// nothing more.
+    /// Runs a check of records in memory. If the check rejects the request, catches up with the store (``catchUp()``)
+    /// and runs the check again, because another node may have changed the records a moment ago. A check that passes
+    /// costs nothing more.
     ///
     /// - Throws: the errors of `check`; `.unavailable` when the check rejects the request and the store cannot be read.
     public nonisolated(nonsending) func confirmingRefusal<Value>(

@@ -3,8 +3,8 @@ import Locking
 import TestSupport
 import Testing
 
-/// One node of a cluster, over an engine that several nodes share. The node learns of the commits of the others when the
-/// test says so, or when a call needs the newest state, as in `ClusterEngine`.
+/// One node of a cluster, over an engine that several nodes share. The node learns of the commits of the others when
+/// the test says so, or when a call needs the newest state, as in `ClusterEngine`.
 ///
 /// What the node reads from the store is always new: only the notification of commits lags.
 public struct LaggingEngine: Engine {

@@ -27,8 +27,8 @@ extension ChatAccess {
         throw obstacle
     }
 
-    /// Returns the error that denies a user the permission, by the newest records of all nodes; nil when the user has the
-    /// permission.
+    /// Returns the error that denies a user the permission, by the newest records of all nodes; nil when the user has
+    /// the permission.
     func newestRefusal(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {
@@ -38,8 +38,8 @@ extension ChatAccess {
         return try await refusal(to: permission, of: user, in: name)
     }
 
-    /// Returns the error that denies a user the permission; nil when the user has the permission. Use it to filter lists.
-    /// For a rejection of the request, use ``newestRefusal(to:of:in:)``.
+    /// Returns the error that denies a user the permission; nil when the user has the permission. Use it to filter
+    /// lists. For a rejection of the request, use ``newestRefusal(to:of:in:)``.
     func refusal(
         to permission: ChannelPermission, of user: String, in name: String
     ) async throws(ChatError) -> ChatError? {

@@ -4,8 +4,8 @@ import JSONSchema
 import Locking
 
 /// A candidate schema of an event type. Events of the type are checked against it after they are appended, and only the
-/// results are counted. The schema is stored as a setting of the app. The counts start at zero when the candidate is set.
-/// They are stored too, and include those of other nodes (``CandidateCounts``).
+/// results are counted. The schema is stored as a setting of the app. The counts start at zero when the candidate is
+/// set. They are stored too, and include those of other nodes (``CandidateCounts``).
 final class Candidate: Sendable {
     private struct State {
         /// The stored counts of all nodes, and the time at which they were stored.

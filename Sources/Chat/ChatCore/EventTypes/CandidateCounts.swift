@@ -2,8 +2,8 @@ import ChatModel
 import JSON
 import Locking
 
-/// The results of checking events against a candidate, in numbers. Each node counts the events that it has appended, and
-/// adds its counts every few seconds to a record that all nodes share.
+/// The results of checking events against a candidate, in numbers. Each node counts the events that it has appended,
+/// and adds its counts every few seconds to a record that all nodes share.
 struct CandidateCounts: Sendable, Equatable {
     private static let idPrefix = "candidate-counts/"
     /// The maximum number of distinct errors to store as samples. Further errors are only counted.

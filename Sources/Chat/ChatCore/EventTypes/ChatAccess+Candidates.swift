@@ -59,9 +59,9 @@ extension ChatAccess {
     public func dropCandidate(of name: String, ifMatch etag: String? = nil) async throws(ChatError) {
         try requireManaging(name)
         do {
+            let precondition = etag.map { RecordChange.Precondition.etag($0) } ?? .present
             _ = try await types.write([
-                RecordChange(
-                    Candidate.recordKey(of: name, in: app), body: nil, precondition: etag.map { .etag($0) } ?? .present),
+                RecordChange(Candidate.recordKey(of: name, in: app), body: nil, precondition: precondition),
                 RecordChange(CandidateCounts.recordKey(of: name, in: app), body: nil),
             ])
         } catch {

@@ -108,8 +108,8 @@ extension ChatService {
         for app in keyring.apps where app.retention != nil { try await applyRetention(of: app.id) }
     }
 
-    /// Applies the retention of an app's record to the event log, until the record does not change meanwhile. Otherwise,
-    /// the last of two nodes could apply an older retention, and hide events that the newer one keeps.
+    /// Applies the retention of an app's record to the event log, until the record does not change meanwhile.
+    /// Otherwise, the last of two nodes could apply an older retention, and hide events that the newer one keeps.
     private func applyRetention(of id: AppID) async throws(ChatError) {
         var applied: String?
         while let record = try await engine.directory.read(AppRecord.recordKey(of: id)), record.etag != applied {

@@ -192,8 +192,8 @@ extension ChatService {
         }
     }
 
-    /// Ends expired restrictions. Each end is announced once, although every node calls this: only one decision finds the
-    /// record. Nothing is announced for a restriction that was lifted or extended meanwhile.
+    /// Ends expired restrictions. Each end is announced once, although every node calls this: only one decision finds
+    /// the record. Nothing is announced for a restriction that was lifted or extended meanwhile.
     func sweepRestrictions() async {
         // Without the revision, the expiries that are already known are handled.
         if let revision = try? await engine.directory.revision() { await restrictionEnds.reach(revision) }

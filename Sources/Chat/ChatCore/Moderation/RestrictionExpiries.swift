@@ -68,8 +68,8 @@ final class RestrictionExpiries: Sendable {
         if restriction.until != nil { arrival.continuation.yield() }
     }
 
-    /// Adds and removes the expiries of restrictions that change after `revision`, on any node. Returns when the task is
-    /// cancelled or the engine closes.
+    /// Adds and removes the expiries of restrictions that change after `revision`, on any node. Returns when the task
+    /// is cancelled or the engine closes.
     func follow(from revision: Revision) async {
         await mirror.follow(from: revision) { key, record in
             if let restriction = record.flatMap({ RestrictionRecord($0) }) {
