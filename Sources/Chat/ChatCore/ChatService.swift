@@ -34,6 +34,8 @@ public final class ChatService: Sendable {
     public let audit: AuditLog
     /// The stored responses of requests that clients may repeat with an idempotency key.
     public let answers: StoredAnswers
+    /// Calls between this node and the other nodes that share the store.
+    public let nodes: NodeCalls
     let restrictionEnds: RestrictionExpiries
     let revokedTokens: RevokedTokens
     let unread: UnreadCounts
@@ -88,6 +90,7 @@ public final class ChatService: Sendable {
             mirrors: [keyring.mirror, eventTypes.mirror, revokedTokens.mirror, pendingDeletions.mirror])
         audit = AuditLog(directory: engine.directory, clock: clock, limits: liveLimits)
         answers = StoredAnswers(directory: engine.directory, clock: clock, window: limits.repeatWindow)
+        nodes = NodeCalls(engine: engine, clock: clock)
         presence = PresenceTracker(
             engine: engine, store: store ?? MemoryPresenceStore(limits: limits), accessCache: accessCache,
             limits: limits,
@@ -141,6 +144,7 @@ public final class ChatService: Sendable {
             group.addTask { await self.keepSweeping() }
             group.addTask { await self.keepGleaning() }
             group.addTask { await self.keepLogsSmall() }
+            group.addTask { await self.nodes.run() }
             try await accessCache.load()
             group.addTask { await self.presence.run() }
             group.addTask { await self.unread.run() }

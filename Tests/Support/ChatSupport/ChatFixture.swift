@@ -63,18 +63,23 @@ public struct ChatFixture: Sendable {
     /// the parts and closes the engine.
     public func run(_ parts: [Part] = [], _ body: () async throws -> Void) async throws {
         do {
-            try await withThrowingTaskGroup { group in
-                try await Self.start({ [service] in try await service.run(whenReady: $0) }, in: &group)
-                for part in parts { try await Self.start(part, in: &group) }
-                try await body()
-                group.cancelAll()
-                while let _ = try await group.next() {}
-            }
+            try await runOpen(parts, body)
         } catch {
             await engine.close()
             throw error
         }
         await engine.close()
+    }
+
+    /// Does the same as ``run(_:_:)``, but leaves the engine open for other nodes.
+    public func runOpen(_ parts: [Part] = [], _ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup { group in
+            try await Self.start({ [service] in try await service.run(whenReady: $0) }, in: &group)
+            for part in parts { try await Self.start(part, in: &group) }
+            try await body()
+            group.cancelAll()
+            while let _ = try await group.next() {}
+        }
     }
 
     /// Returns a part that serves on port 0 of loopback.

@@ -234,7 +234,7 @@ public final class PendingAnswer: Sendable {
     init(_ begun: RecordChange) { self.begun = begun }
 
     /// The key of the record for the response.
-    var key: RecordKey { begun.key }
+    public var key: RecordKey { begun.key }
 
     /// Declares that the response will contain the text of a message. The stored response is then removed together with
     /// the message. Call this before the first change of the request.

@@ -112,6 +112,10 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case setting = 30, revokedToken = 31, audit = 32
     /// The response to a request with an `Idempotency-Key`.
     case answer = 33
+    /// The use of a stream ticket.
+    case streamTicket = 40
+    /// A call from one node to another, and its answer.
+    case nodeCall = 41, nodeAnswer = 42
 }
 
 /// The key of a record: its app, its kind and its id.

@@ -9,6 +9,11 @@ public protocol Engine: Sendable {
     var directory: any Directory { get }
     /// The deliveries to webhooks and pull subscriptions.
     var deliveries: any DeliveryQueue { get }
+    /// The number of this node among the nodes that share the store. No other node has it, and no node gets it again after
+    /// a restart. Zero for a store that only one process can open.
+    var node: Int64 { get }
+    /// The numbers of the other nodes that live. A node that has stopped without notice is listed until its lease ends.
+    func otherNodes() async throws(ChatError) -> [Int64]
     /// The state of the engine. The state is `ready` only when an append would be durable.
     func health() async -> EngineHealth
     /// Statistics about the store. Collecting them may take seconds, so do not call this method often.
@@ -63,6 +68,14 @@ public struct EngineStatistics: Sendable {
 }
 
 extension Engine {
+    /// The default implementation, for a store that only one process can open.
+    public var node: Int64 { 0 }
+
+    /// The default implementation, for a store that only one process can open. There are no other nodes.
+    ///
+    /// - Throws: nothing. An engine's own implementation throws the store's error.
+    public func otherNodes() async throws(ChatError) -> [Int64] { [] }
+
     /// The default implementation, for engines without statistics. Every value is nil.
     ///
     /// - Throws: nothing. An engine's own implementation throws the store's error.

@@ -48,6 +48,19 @@ final class QueueNode: Sendable {
 
     // MARK: The lease of the node
 
+    /// The number of this node.
+    var number: Int64 { lanes.node }
+
+    /// The numbers of the other nodes whose leases have not ended.
+    func others() async throws(StoreFailure) -> [Int64] {
+        let rows = try await pool.run([
+            Statement(
+                "SELECT id FROM node WHERE id <> $1 AND lease_until > \(LaneRow.databaseTime) ORDER BY id",
+                [.integer(number)])
+        ])[0]
+        return (0..<rows.count).compactMap { rows.integer($0, 0) }
+    }
+
     /// Renews the lease.
     func renew() async throws(StoreFailure) {
         let sent = settings.uptime()

@@ -1,0 +1,33 @@
+public import ChatModel
+import Locking
+
+/// One of several nodes over one engine. Models a cluster in one process: the nodes have services of their own, and share
+/// only the store.
+public struct NodeEngine: Engine {
+    /// The nodes that live.
+    public final class Nodes: Sendable {
+        private let numbers: Lock<Set<Int64>>
+
+        public init(_ numbers: Set<Int64>) { self.numbers = Lock(numbers) }
+
+        /// Lets a node's lease end.
+        public func end(_ number: Int64) { numbers.withLock { _ = $0.remove(number) } }
+
+        var all: [Int64] { numbers.withLock { $0.sorted() } }
+    }
+
+    private let engine: any Engine
+    private let nodes: Nodes
+    public let node: Int64
+
+    public init(_ engine: any Engine, node: Int64, of nodes: Nodes) {
+        (self.engine, self.node, self.nodes) = (engine, node, nodes)
+    }
+
+    public var log: any EventLog { engine.log }
+    public var directory: any Directory { engine.directory }
+    public var deliveries: any DeliveryQueue { engine.deliveries }
+    public func otherNodes() async throws(ChatError) -> [Int64] { nodes.all.filter { $0 != node } }
+    public func health() async -> EngineHealth { await engine.health() }
+    public func close() async { await engine.close() }
+}
