@@ -52,14 +52,16 @@ import Testing
 
     @Test("cannot infer from stream ids how many others open")
     func streams() {
-        let ids = StreamIDs()
+        let ids = StreamIDs(node: 7)
         let texts = (1...50).map { ids.id(of: $0) }
         #expect(texts.map { ids.number(of: $0) } == (1...50).map { UInt64($0) })
         #expect(ids.number(of: ids.id(of: .max)) == .max && ids.number(of: ids.id(of: 0)) == 0)
         let prefix = texts[0].prefix("str_".count + 8)
         #expect(texts.allSatisfy { $0.hasPrefix(prefix) })
-        #expect(Self.areScattered(texts.map { String($0.dropFirst(prefix.count)) }, radix: 36), "\(texts)")
+        #expect(texts.allSatisfy { StreamIDs.node(of: $0) == 7 })
+        #expect(
+            Self.areScattered(texts.map { String($0.dropFirst(prefix.count).dropLast(2)) }, radix: 36), "\(texts)")
         // These ids are from another process.
-        #expect(StreamIDs().number(of: texts[0]) == nil && ids.number(of: "str_x") == nil)
+        #expect(StreamIDs(node: 7).number(of: texts[0]) == nil && ids.number(of: "str_x") == nil)
     }
 }

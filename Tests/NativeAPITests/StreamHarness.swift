@@ -37,18 +37,49 @@ struct StreamHarness: Sendable {
         through wrap: (any Engine) -> any Engine = { $0 },
         _ body: (StreamHarness) async throws -> Void
     ) async throws {
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet))
+        try await start(on: engine, wrap(engine), clock, limits, adjust: adjust, routes: routes, body)
+        await engine.close()
+    }
+
+    /// Runs `body` against the nodes 1 and 2, which share a store in memory.
+    static func runTwo(
+        limits: Limits = Limits(), isComplete: Bool = false,
+        _ body: (_ one: StreamHarness, _ two: StreamHarness, NodeEngine.Nodes) async throws -> Void
+    ) async throws {
+        let clock = ManualClock()
+        let engine = try await SQLiteEngine(
+            SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet))
+        let nodes = NodeEngine.Nodes([1, 2])
+        let (first, second) = (NodeEngine(engine, node: 1, of: nodes), NodeEngine(engine, node: 2, of: nodes))
+        try await start(on: engine, first, clock, limits, isComplete: isComplete) { one in
+            try await start(on: engine, second, clock, limits, isComplete: isComplete) { two in
+                try await body(one, two, nodes)
+            }
+        }
+        await engine.close()
+    }
+
+    /// Starts a node, runs `body`, and stops the node.
+    ///
+    /// - Parameter isComplete: true to run webhooks and sources too.
+    private static func start(
+        on engine: SQLiteEngine, _ front: any Engine, _ clock: ManualClock, _ limits: Limits, isComplete: Bool = false,
+        adjust: (inout ServerOptions) -> Void = { _ in },
+        routes: (inout Router, LiveStreams) -> Void = { _, _ in },
+        _ body: (StreamHarness) async throws -> Void
+    ) async throws {
         let logger = ChatFixture.quiet
         try await withLoop { loop in
-            let engine = try await SQLiteEngine(
-                SQLiteEngineSettings(path: path, limits: limits, clock: clock.wallClock, logger: logger))
             let chat = try await ChatFixture(
-                on: engine, behind: wrap(engine), limits: limits, clock: clock.wallClock, executor: loop)
+                on: engine, behind: front, limits: limits, clock: clock.wallClock, executor: loop)
             let service = chat.service
             let client = try Client(options: ClientOptions())
             let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: .manual))
-            let api = NativeAPI(
-                service: service, webhooks: WebhookService(service: service, client: client, logger: logger),
-                inbound: InboundService(service: service, logger: logger), streams: streams)
+            let webhooks = WebhookService(service: service, client: client, logger: logger)
+            let inbound = InboundService(service: service, logger: logger)
+            let api = NativeAPI(service: service, webhooks: webhooks, inbound: inbound, streams: streams)
             var router = Router()
             api.addRoutes(to: &router)
             routes(&router, streams)
@@ -56,9 +87,18 @@ struct StreamHarness: Sendable {
             options.deadlines.drain = .seconds(5)
             adjust(&options)
             let server = Server(options: options, router: router, loop: loop, logger: logger)
-            try await chat.run([ChatFixture.serving(server) { await api.drainStreams() }]) {
-                try await body(
-                    StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
+            let parts: [ChatFixture.Part] = [
+                { try await inbound.run(whenReady: $0) }, { try await webhooks.run(whenReady: $0) },
+            ]
+            let serving = ChatFixture.serving(server) { await api.drainStreams() }
+            do {
+                try await chat.runOpen((isComplete ? parts : []) + [serving]) {
+                    try await body(
+                        StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
+                }
+            } catch {
+                await engine.close()
+                throw error
             }
             await client.shutdown()
         }

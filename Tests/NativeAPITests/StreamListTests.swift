@@ -280,7 +280,7 @@ import Testing
             let key = try await gateway.key()
             let answer = try await gateway.call("POST", "/v1/stream-tickets", "{}", as: key.text)
             let (caller, ticket) = try gateway.streams.tickets.caller(of: answer.json?["ticket"]?.string ?? "")
-            _ = try gateway.streams.tickets.use(ticket, isResuming: false)
+            _ = try await gateway.streams.tickets.use(ticket, isResuming: false)
             let order = StreamRequest(
                 caller: caller, selection: Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true)),
                 format: .eventStream, resumption: ResumePosition(requested: "latest", from: .zero),
@@ -293,7 +293,7 @@ import Testing
             // The stream is closing and no longer counts against any limit.
             await gateway.until { $0.roll.count == 0 }
             // The ticket has not opened a stream.
-            #expect(try gateway.streams.tickets.use(ticket, isResuming: false) == .admitted)
+            #expect(try await gateway.streams.tickets.use(ticket, isResuming: false) == .admitted)
         }
     }
 

@@ -19,7 +19,7 @@ actor LiveStreams {
     nonisolated let tickets: StreamTickets
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private let ids = StreamIDs()
+    private let ids: StreamIDs
     private let encoders: [StreamFormat: FrameEncoder]
     /// Reads the objects included with events on streams and polls.
     nonisolated let includedReads: IncludeLoader
@@ -79,6 +79,7 @@ actor LiveStreams {
     init(polls: LongPollTable) {
         service = polls.service
         loop = polls.loop
+        ids = StreamIDs(node: service.nodes.node)
         self.polls = polls
         beats = polls.secondTimer
         owners = polls.owners
@@ -106,6 +107,8 @@ actor LiveStreams {
             guard let self else { return }
             loop.post { self.assumeIsolated { $0.recheck(after: 0) { $0.owner.key.app == app } } }
         }
+        answerCalls()
+        closeMovedStreams()
         service.observeRevocations { [weak self] app in
             guard let self else { return }
             loop.post {
@@ -436,39 +439,4 @@ extension LiveStreams {
     }
 
     nonisolated func startBeating() { beats.start() }
-}
-
-/// Encodes the numbers of streams as ids. An id is the number, permuted with a random key of this process. A plain
-/// number would reveal how many streams other apps open.
-///
-/// The permutation is a Feistel network of four rounds (Luby and Rackoff, 1988). Two streams never have the same id,
-/// and an id is decoded without a table. A page of the list can therefore begin after a stream that is closed.
-struct StreamIDs: Sendable {
-    /// The prefix of every id. It is random, so that an id from before a restart matches no stream.
-    private let prefix = SystemRandomSource().token(prefix: "str_", bytes: 6)
-    private let key = UInt64.random(in: .min ... .max)
-
-    func id(of number: UInt64) -> String {
-        var halves = (left: UInt32(truncatingIfNeeded: number >> 32), right: UInt32(truncatingIfNeeded: number))
-        for round in UInt8(0)..<4 { halves = (halves.right, halves.left ^ mask(halves.right, round)) }
-        return prefix + String(UInt64(halves.left) << 32 | UInt64(halves.right), radix: 36)
-    }
-
-    /// The stream number of an id; nil for an id that this process did not create.
-    func number(of id: String) -> UInt64? {
-        guard id.hasPrefix(prefix), let place = UInt64(id.dropFirst(prefix.count), radix: 36) else { return nil }
-        var halves = (left: UInt32(truncatingIfNeeded: place >> 32), right: UInt32(truncatingIfNeeded: place))
-        for round in (UInt8(0)..<4).reversed() { halves = (halves.right ^ mask(halves.left, round), halves.left) }
-        return UInt64(halves.left) << 32 | UInt64(halves.right)
-    }
-
-    /// A keyed hash of the number of the round and one half of the permuted number. `Hasher` computes SipHash with a
-    /// random key of the process.
-    private func mask(_ half: UInt32, _ round: UInt8) -> UInt32 {
-        var hasher = Hasher()
-        hasher.combine(key)
-        hasher.combine(round)
-        hasher.combine(half)
-        return UInt32(truncatingIfNeeded: hasher.finalize())
-    }
 }

@@ -15,9 +15,9 @@ extension NativeAPI {
     func getSessions(_ request: Request, _ caller: Caller) async throws -> Response {
         let user = try Self.sessionUser(request, caller, needing: .read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
-        let sessions = await streams.sessions.all(of: user)
+        let sessions = try await streams.allSessions(of: user)
         return Listing.response(try listing.page(of: sessions, id: \.id, time: { $0.opened }), to: request) {
-            $0.print(to: &$1)
+            $1.raw($0.json)
         }
     }
 
@@ -26,17 +26,17 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let user = try Self.sessionUser(request, caller, needing: .read)
         let id = request.name("session")
-        guard let session = await streams.sessions.all(of: user).first(where: { $0.id == id }) else {
-            throw ChatError(.notFound, "the user has no session with this id")
+        guard let session = try await streams.allSessions(of: user).first(where: { $0.id == id }) else {
+            throw LiveStreams.unknownSession
         }
-        return .json(JSONText { session.print(to: &$0) }.bytes)
+        return .json(session.json.bytes)
     }
 
     /// `DELETE /v1/users/{user}/sessions/{session}`: ends a session and its streams. Returns no content.
     func deleteSession(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let user = try Self.sessionUser(request, caller, needing: caller.user == nil ? .manage : .read)
-        try await streams.cancelSession(request.parameters["session"] ?? "", of: user)
+        try await streams.endSession(request.name("session"), of: user)
         return .empty()
     }
 
@@ -56,8 +56,68 @@ extension NativeAPI {
     }
 }
 
+/// A call of another node about the sessions of a user's devices.
+struct SessionCall: Sendable {
+    var user: UserID
+    /// The id of the session to end; nil to list all sessions.
+    var session: String?
+
+    /// The names of the calls between nodes.
+    static let list = "sessions"
+    static let end = "session.end"
+
+    init(_ user: UserID, session: String? = nil) { (self.user, self.session) = (user, session) }
+
+    var json: JSONText {
+        JSONText { writer in
+            writer.beginObject()
+            writer.member("app", user.app.name)
+            writer.member("user", user.name)
+            if let session { writer.member("session", session) }
+            writer.endObject()
+        }
+    }
+
+    /// Parses the JSON that ``json`` prints; nil for another value.
+    init?(_ value: JSONValue) {
+        guard let app = value["app"]?.string, let user = value["user"]?.string else { return nil }
+        self.init(UserID(user, in: AppID(app)), session: value["session"]?.string)
+    }
+}
+
+extension LiveStreams {
+    static let unknownSession = ChatError(.notFound, "the user has no session with this id")
+
+    /// The sessions of a user's devices on all nodes, in the order in which they were opened.
+    nonisolated func allSessions(of user: UserID) async throws(ChatError) -> [ListItem] {
+        let own = await sessionItems(of: user)
+        let others = try await service.nodes.callAll(SessionCall.list, SessionCall(user).json)
+        let all = own + others.flatMap { ListPart($0.answer)?.items ?? [] }
+        return all.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }
+    }
+
+    func sessionItems(of user: UserID) -> [ListItem] {
+        sessions.all(of: user).map { ListItem(id: $0.id, opened: $0.opened, json: $0.json) }
+    }
+
+    /// Ends a session and its streams permanently, on whichever node.
+    ///
+    /// - Throws: `.notFound` when the user has no session with this id.
+    nonisolated func endSession(_ id: String, of user: UserID) async throws(ChatError) {
+        if await cancelSession(id, of: user) { return }
+        let answers = try await service.nodes.callAll(SessionCall.end, SessionCall(user, session: id).json)
+        guard answers.contains(where: { $0.answer == Self.sessionEnded }) else { throw Self.unknownSession }
+    }
+
+    /// The answer of a node that has ended a session.
+    static let sessionEnded = JSONText { $0.boolean(true) }
+}
+
 extension DeviceSession {
-    func print(to writer: inout JSONWriter) {
+    /// The session as the API returns it.
+    var json: JSONText { JSONText { print(to: &$0) } }
+
+    private func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
         writer.member("device", device)

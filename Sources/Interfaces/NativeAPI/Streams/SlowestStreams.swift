@@ -207,16 +207,13 @@ extension LiveStreams {
         for session in sessions.expire(now: service.clock.now) { sendReport("connection.failed", session) }
     }
 
-    /// Ends a session and its streams permanently.
-    ///
-    /// - Throws: `.notFound` when the user has no session with this id.
-    func cancelSession(_ id: String, of user: UserID) throws(ChatError) {
-        guard let session = sessions.session(id, of: user) else {
-            throw ChatError(.notFound, "the user has no session with this id")
-        }
+    /// Ends a session of this node and its streams permanently. Returns false when the user has no session with this id.
+    func cancelSession(_ id: String, of user: UserID) -> Bool {
+        guard let session = sessions.session(id, of: user) else { return false }
         sessions.remove(session)
         sendReport("connection.canceled", session)
         for stream in session.streams.compactMap({ roll[$0] }) { close(stream, .deleted) }
+        return true
     }
 }
 

@@ -20,7 +20,10 @@ struct StreamReport: Sendable {
     var bytesSent: UInt64
     var remote: String
 
-    func print(to writer: inout JSONWriter) {
+    /// The stream as the API returns it.
+    var json: JSONText { JSONText { print(to: &$0) } }
+
+    private func print(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("id", id)
         writer.member("channels", selection.channelPatterns.map(\.description))
@@ -69,8 +72,8 @@ extension LiveStreams {
             && caller.channels.coversAll(selection.channelPatterns) && caller.types.coversAll(selection.types)
     }
 
-    /// Returns a page of the streams that the caller may see, in the order in which they were opened unless the list
-    /// requests another order. `last` is the number of the page's last stream; nil when no streams follow.
+    /// Returns a page of this node's streams that the caller may see, in the order in which they were opened unless the
+    /// list requests another order. `last` is the number of the page's last stream; nil when no streams follow.
     ///
     /// - Parameter start: the stream number after which the page begins; nil for the first page.
     func list(
@@ -101,7 +104,7 @@ extension LiveStreams {
     /// - Throws: `.notFound` when the stream does not exist or the caller may not see it.
     private func stream(_ id: String, for caller: Caller) throws(ChatError) -> LiveStream {
         guard let stream = sequence(of: id).flatMap({ roll[$0] }), isShown(stream, to: caller) else {
-            throw ChatError(.notFound, "no open stream has this id")
+            throw Self.unknownStream
         }
         return stream
     }
@@ -173,24 +176,15 @@ extension NativeAPI {
     func getStreams(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
-        var start: UInt64?
-        if let cursor = listing.cursor {
-            guard let sequence = streams.sequence(of: cursor) else {
-                throw ChatError.foreignCursor
-            }
-            start = sequence
-        }
-        let (reports, last) = await streams.list(listing.list, behind: start, for: caller)
-        let page = Page(items: reports, hasMore: last != nil, cursor: last.map(streams.id))
-        return Listing.response(page, to: request) { $0.print(to: &$1) }
+        let page = try await streams.page(StreamListQuery(listing.list, by: caller))
+        return Listing.response(page, to: request) { $1.raw($0.json) }
     }
 
     /// `GET /v1/streams/{id}`: returns an open stream.
     func getOpenStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
-        let report = try await streams.report(request.name("id"), for: caller)
-        return .json(JSONText { report.print(to: &$0) }.bytes)
+        return .json(try await streams.perform(StreamCommand(.show, request.name("id"), by: caller)).bytes)
     }
 
     static let streamMembers = ["channels", "types"]
@@ -200,38 +194,16 @@ extension NativeAPI {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
         let fields = try requiredFields(request, known: Self.streamMembers)
-        let channels = try fields.patterns("channels")
-        let types = try fields.patterns("types")
-        let id = request.parameters["id"] ?? ""
-        if let channels { try await prepare(id, for: channels, caller) }
-        try await awaitDelivery(caller)
-        let report = try await streams.change(id, channels: channels, types: types, for: caller)
-        return .json(JSONText { report.print(to: &$0) }.bytes)
-    }
-
-    /// Looks up the rights that the new channels need. For a device's stream, the lookup finds out whether each channel
-    /// is members-only. Any other stream of a user may follow only the channels that the user may read.
-    private func prepare(_ id: String, for channels: [String], _ caller: Caller) async throws(ChatError) {
-        let (owner, viewer) = try await streams.listener(of: id, for: caller)
-        let chat = service.chat(for: owner)
-        let selection = try chat.selection(channels: channels)
-        guard let viewer else { return try await chat.requireAccess(selection) }
-        _ = try await chat.selection(selection, heardBy: viewer.user, on: viewer.device)
-    }
-
-    /// Waits until streams have received the events that were emitted before the request. A change of the selection
-    /// then applies only to later events.
-    private func awaitDelivery(_ caller: Caller) async throws(ChatError) {
-        let newest = try await service.chat(for: caller).watermark()
-        guard await service.hub.reach(newest) else { throw ChatError.notListening }
+        let change = StreamCommand.Action.change(
+            channels: try fields.patterns("channels"), types: try fields.patterns("types"))
+        return .json(try await streams.perform(StreamCommand(change, request.name("id"), by: caller)).bytes)
     }
 
     /// `DELETE /v1/streams/{id}`: closes a stream permanently. Returns no content.
     func deleteStream(_ request: Request, _ caller: Caller) async throws -> Response {
         try caller.require(.read)
         _ = try Parameters(request.query, known: [])
-        try await awaitDelivery(caller)
-        try await streams.remove(request.parameters["id"] ?? "", for: caller)
+        _ = try await streams.perform(StreamCommand(.end, request.name("id"), by: caller))
         return .empty()
     }
 }

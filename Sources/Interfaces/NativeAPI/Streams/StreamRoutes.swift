@@ -51,7 +51,10 @@ extension NativeAPI {
         let (caller, ticket) = try await streamCaller(of: request, parameters)
         let chat = service.chat(for: caller)
         let wanted = try await FollowRequest.read(request, parameters, chat, streams)
-        if let ticket { try await requirePlace(request, parameters, ticket, chat) }
+        let use =
+            if let ticket { try await ticketUse(request, parameters, ticket, chat) } else {
+                nil as LiveStreams.TicketUse?
+            }
         let opening = ticket.flatMap { [nil, $0.start.description].contains(wanted.cursor) ? $0 : nil }
         let resumption =
             if let opening {
@@ -69,7 +72,7 @@ extension NativeAPI {
         try await streams.loop.run(on: streams) { streams throws(ChatError) in
             try streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
         }
-        if let ticket, try streams.tickets.use(ticket, isResuming: request.lastEventID != nil) == .finished {
+        if let ticket, try await isFinished(ticket, use, isResuming: request.lastEventID != nil) {
             // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
         }
@@ -107,9 +110,9 @@ extension NativeAPI {
 
     /// Checks the start position of a ticket's stream. The cursor must not be before the ticket's start. The last id of
     /// a reconnecting client must be an id that was sent on the ticket's stream.
-    private nonisolated(nonsending) func requirePlace(
+    private nonisolated(nonsending) func ticketUse(
         _ request: Request, _ parameters: Parameters, _ ticket: StreamTicket, _ chat: ChatAccess
-    ) async throws {
+    ) async throws -> LiveStreams.TicketUse {
         if let cursor = try parameters.streamCursor(), cursor != "latest" {
             let position = Timetoken(position: cursor)
             guard cursor != "earliest", position.map({ $0 >= ticket.start }) ?? true else {
@@ -119,22 +122,21 @@ extension NativeAPI {
                     slug: "bad_cursor", field: "cursor")
             }
         }
-        guard let id = request.lastEventID else { return }
-        try await streams.tickets.requireSent(id, to: ticket) { position in
-            if await streams.hasSent(position, by: ticket.nonce) { return true }
-            guard let event = try await event(at: position, chat) else { return false }
-            return streams.tickets.covers(event, by: ticket)
-        }
+        guard let id = request.lastEventID else { return .here }
+        return try await streams.resume(ticket, parameters.text("ticket") ?? "", lastID: id, chat)
     }
 
-    /// The event at a position of the log; nil when there is no such event or the ticket's holder may not read it.
-    private func event(at position: Timetoken, _ chat: ChatAccess) async throws(ChatError) -> Event? {
-        do throws(ChatError) {
-            return try await chat.event(position)
-        } catch {
-            guard error.code == .notFound else { throw error }
-            return nil
-        }
+    /// Uses a ticket. Returns true when the ticket's stream was ended permanently.
+    private nonisolated(nonsending) func isFinished(
+        _ ticket: StreamTicket, _ use: LiveStreams.TicketUse?, isResuming: Bool
+    ) async throws(ChatError) -> Bool {
+        let result: StreamTickets.TicketResult =
+            switch use {
+            case .finished: .finished
+            case .moving(let etag): try await streams.tickets.use(ticket, isResuming: true, replacing: etag)
+            case .here, nil: try await streams.tickets.use(ticket, isResuming: isResuming)
+            }
+        return result == .finished
     }
 
     private static let notAcceptable = Problem(
@@ -236,11 +238,6 @@ extension HolderID {
 
 extension LiveStreams {
     func countGap() { counters.gaps += 1 }
-
-    /// Returns true when the id is among the newest ids that were sent on the ticket's open stream.
-    func hasSent(_ id: Timetoken, by ticket: StreamTicket.Nonce) -> Bool {
-        tickets.stream(of: ticket).flatMap { roll[$0] }?.feed.newestIDs.contains(id) ?? false
-    }
 }
 
 // MARK: - POST /v1/stream-tickets

@@ -3,7 +3,10 @@ import ChatModel
 import Locking
 import Signing
 
-/// Creates stream tickets and stores their uses in memory.
+/// Creates stream tickets and stores their uses.
+///
+/// A record says that a ticket was used, and which node has its stream. The other facts about a use are in the memory of
+/// that node. Another node that a client reconnects to asks that node, and then takes the ticket over.
 ///
 /// The rules and their bounds:
 /// - A ticket opens one stream, within 60 s of its creation. A second use is rejected. A request that opened no stream,
@@ -14,10 +17,10 @@ import Signing
 /// - The last id must be an id that was sent on the stream. A person who saw only the URL knows no such id. The
 ///   ticket's start also counts as such an id, and cannot be read from the ticket. The newest ids are stored. An older
 ///   id is looked up in the log, in the range that the stream covered. Five wrong ids invalidate the ticket.
-/// - After a restart, an earlier ticket opens no new stream. With `Last-Event-ID`, it is accepted within 120 s of the
-///   gateway's start, because its stream broke with the restart. The gateway then does not know whether the ticket had
-///   opened a stream. The current rights of the ticket's key apply in any case.
-/// - At most `capacity` uses are stored. Above this limit, tickets are rejected; no use is removed early.
+/// - If the node that had the stream has stopped, any node resumes the stream. A last id is then correct if an event that
+///   the ticket's holder may read has it.
+/// - A node stores at most `capacity` uses. Above this limit, it rejects tickets; no use is removed early.
+/// - The current rights of the ticket's key apply in any case.
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
@@ -34,6 +37,8 @@ final class StreamTickets: Sendable {
         var disconnected: Timetoken
         /// True when the ticket was used to open its stream.
         var isShown = false
+        /// True while this node writes or removes the ticket's record.
+        var isWriting = false
         var hasOpened = false
         /// True when the ticket's stream was ended permanently.
         var isFinished = false
@@ -45,22 +50,32 @@ final class StreamTickets: Sendable {
         var sent: [Timetoken] = []
         /// The number of ids sent with the ticket that were wrong or are still being checked.
         var doubts = 0
+
+        func isOver(at now: Timetoken) -> Bool { stream == nil && now > disconnected.adding(resumeWindow) }
     }
 
     private struct State {
         var uses: [StreamTicket.Nonce: Use] = [:]
         var sweepAfter = Timetoken.zero
+        /// The tasks that remove the records of tickets which opened no stream.
+        var withdrawals: [StreamTicket.Nonce: Task<Void, Never>] = [:]
+
+        /// Undoes a use. Returns false when the ticket has opened a stream before, and stays used.
+        @discardableResult mutating func release(_ nonce: StreamTicket.Nonce) -> Bool {
+            guard let use = uses[nonce], !use.hasOpened else { return false }
+            // Wrong ids stay counted.
+            if use.doubts > 0 { uses[nonce]?.isShown = false } else { uses[nonce] = nil }
+            return true
+        }
     }
 
-    private let service: ChatService
+    let service: ChatService
     private let capacity: Int
-    private let started: Timetoken
     private let state = Lock(State())
 
     init(service: ChatService) {
         self.service = service
         capacity = 2 * service.limits.streamsInGateway
-        started = service.clock.now
     }
 
     var isEmpty: Bool { state.withLock { $0.uses.isEmpty } }
@@ -149,7 +164,7 @@ final class StreamTickets: Sendable {
     }
 
     /// The result of using a ticket.
-    enum TicketResult {
+    enum TicketResult: String {
         case admitted
         /// The ticket's stream was ended permanently. The response is 204, which stops the client.
         case finished
@@ -157,8 +172,37 @@ final class StreamTickets: Sendable {
 
     /// Uses a ticket to open its stream or to resume the stream.
     ///
-    /// - Throws: `.unauthorized` when the ticket breaks a rule, `.overloaded` when too many uses are stored.
-    func use(_ ticket: StreamTicket, isResuming: Bool) throws(ChatError) -> TicketResult {
+    /// - Parameter etag: the version of the ticket's record, to take the ticket over from another node; nil otherwise.
+    /// - Throws: `.unauthorized` when the ticket breaks a rule, `.overloaded` when too many uses are stored; the errors of
+    ///   the store.
+    func use(
+        _ ticket: StreamTicket, isResuming: Bool, replacing etag: String? = nil
+    ) async throws(ChatError) -> TicketResult {
+        let withdrawal = state.withLock { $0.withdrawals[ticket.nonce] }
+        await withdrawal?.value
+        if let result = try begin(ticket, isResuming: isResuming, isMoving: etag != nil) { return result }
+        do throws(ChatError) {
+            let body = TicketHolder(node: service.nodes.node).body
+            _ = try await service.engine.directory.write([
+                RecordChange(
+                    Self.recordKey(of: ticket.nonce), body: body, precondition: etag.map { .etag($0) } ?? .absent)
+            ])
+        } catch {
+            state.withLock { state in
+                state.uses[ticket.nonce]?.isWriting = false
+                state.release(ticket.nonce)
+            }
+            // Another request has used the ticket at the same time.
+            throw [.conflict, .stale, .notFound].contains(error.code) ? Self.refusal : error
+        }
+        state.withLock { $0.uses[ticket.nonce]?.isWriting = false }
+        return .admitted
+    }
+
+    /// Records a use in memory. Returns nil when the ticket's record must be written.
+    private func begin(
+        _ ticket: StreamTicket, isResuming: Bool, isMoving: Bool
+    ) throws(ChatError) -> TicketResult? {
         let now = service.clock.now
         return try state.withLock { state throws(ChatError) in
             guard isResuming ? now <= ticket.issued.adding(StreamTicket.resumeLife) : true else { throw Self.refusal }
@@ -172,40 +216,30 @@ final class StreamTickets: Sendable {
                 state.uses[ticket.nonce]?.disconnected = now
                 return .admitted
             }
-            guard isResuming && isOfBeforeTheStart(ticket, now) || isFresh(ticket, now) else { throw Self.refusal }
+            guard isMoving || now <= ticket.expires else { throw Self.refusal }
             let known = state.uses[ticket.nonce]
             guard known != nil || state.uses.count < capacity else {
                 throw ChatError(.overloaded, "too many tickets are in use; try again later", retryAfter: .seconds(10))
             }
             var use = known ?? Use(disconnected: now)
             guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
-            (use.disconnected, use.isShown) = (now, true)
+            (use.disconnected, use.isShown, use.isWriting) = (now, true, true)
             state.uses[ticket.nonce] = use
-            return .admitted
+            return nil
         }
     }
 
-    private func isFresh(_ ticket: StreamTicket, _ now: Timetoken) -> Bool {
-        // A ticket from before the start of this process may have been used already.
-        ticket.issued >= started && now <= ticket.expires
-    }
-
-    private func isOfBeforeTheStart(_ ticket: StreamTicket, _ now: Timetoken) -> Bool {
-        ticket.issued < started && now <= started.adding(Self.resumeWindow)
-    }
-
-    private static let refusal = ChatError(
+    static let refusal = ChatError(
         .unauthorized,
         "the ticket is unknown, was already used, or has expired; get a new ticket from POST /v1/stream-tickets",
         slug: "ticket_invalid")
 
     /// Returns true when an event may have been sent on the ticket's stream: the event matches the stream's selection
-    /// and is between the stream's beginning and its end. Also true for a ticket from before the gateway's start, whose
-    /// stream is unknown.
+    /// and is between the stream's beginning and its end.
     func covers(_ event: Event, by ticket: StreamTicket) -> Bool {
         state.withLock { state in
             guard let use = state.uses[ticket.nonce], let began = use.began, let selection = use.selection else {
-                return ticket.issued < started
+                return false
             }
             // The timetokens of a burst of events can be later than the clock.
             let end = max(use.disconnected, use.sent.max() ?? .zero)
@@ -218,6 +252,20 @@ final class StreamTickets: Sendable {
     }
 
     // MARK: - The ticket's stream
+
+    /// Returns true when a ticket was used on this node.
+    func isUsedHere(_ nonce: StreamTicket.Nonce) -> Bool { state.withLock { $0.uses[nonce]?.isShown ?? false } }
+
+    /// Returns true when a change of the ticket's record may be one of another node.
+    func mayHaveMoved(_ nonce: StreamTicket.Nonce) -> Bool {
+        state.withLock { $0.uses[nonce].map { $0.isShown && !$0.isWriting } ?? false }
+    }
+
+    /// Removes the use of a ticket that another node has taken over. Returns the number of the stream that the ticket
+    /// had open.
+    func forget(_ nonce: StreamTicket.Nonce) -> UInt64? {
+        state.withLock { $0.uses.removeValue(forKey: nonce)?.stream }
+    }
 
     /// The number of the stream that a ticket has open; nil when it has none.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
@@ -241,10 +289,14 @@ final class StreamTickets: Sendable {
 
     /// Undoes the use of a ticket that opened no stream. A ticket that has opened a stream before stays used.
     func release(_ nonce: StreamTicket.Nonce) {
+        let key = Self.recordKey(of: nonce)
         state.withLock { state in
-            guard let use = state.uses[nonce], !use.hasOpened else { return }
-            // Wrong ids stay counted.
-            if use.doubts > 0 { state.uses[nonce]?.isShown = false } else { state.uses[nonce] = nil }
+            guard state.release(nonce), state.withdrawals[nonce] == nil else { return }
+            state.withdrawals[nonce] = Task { [self] in
+                // Without a removal, the ticket stays used, and its client gets a new one.
+                _ = try? await service.engine.directory.write([RecordChange(key, body: nil)])
+                self.state.withLock { $0.withdrawals[nonce] = nil }
+            }
         }
     }
 
@@ -266,16 +318,28 @@ final class StreamTickets: Sendable {
         state.withLock { $0.uses[nonce]?.isFinished = true }
     }
 
-    /// Removes the uses whose tickets can no longer be resumed. Runs at most every ten seconds.
+    /// Removes the uses whose tickets can no longer be resumed, and their records. Runs at most every ten seconds.
     func sweep() {
         let now = service.clock.now
-        state.withLock { state in
-            guard now >= state.sweepAfter else { return }
+        let gone = state.withLock { state -> [StreamTicket.Nonce] in
+            guard now >= state.sweepAfter else { return [] }
             state.sweepAfter = now.adding(.seconds(10))
             // `resumeWindow` is longer than the lifetime of a ticket, so a ticket whose use is removed cannot open a
             // new stream.
-            state.uses = state.uses.filter {
-                $0.value.stream != nil || now <= $0.value.disconnected.adding(Self.resumeWindow)
+            let gone = state.uses.filter { $0.value.isOver(at: now) && !$0.value.isWriting }.map(\.key)
+            for nonce in gone { state.uses[nonce]?.isWriting = true }
+            return gone
+        }
+        guard !gone.isEmpty else { return }
+        Task { [self] in
+            // The uses are removed after their records: a record without a use is one of an earlier process.
+            let removals = gone.map { RecordChange(Self.recordKey(of: $0), body: nil) }
+            // A failed removal is repeated by the next call.
+            let isRemoved = (try? await service.engine.directory.write(removals)) != nil
+            state.withLock { state in
+                for nonce in gone {
+                    if isRemoved { state.uses[nonce] = nil } else { state.uses[nonce]?.isWriting = false }
+                }
             }
         }
     }
