@@ -12,7 +12,7 @@ import Testing
     @Test("count the attempts of the last minutes, hour and day, and drop older ones")
     func windows() {
         var figures = AttemptStatistics()
-        func attempts(_ moment: Timetoken) -> [Int] { figures.windows(at: moment).map(\.tally.attempts) }
+        func attempts(_ moment: Timetoken) -> [Int] { figures.windows(at: moment).map(\.attempts) }
         figures.record(at: Self.start, isDelivered: true, milliseconds: 3)
         figures.record(at: Self.start, isDelivered: false, milliseconds: 3)
         #expect(attempts(Self.start) == [2, 2, 2])

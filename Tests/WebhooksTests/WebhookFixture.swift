@@ -63,19 +63,40 @@ struct WebhookFixture: Sendable {
         await fixture.client.shutdown()
     }
 
+    /// Starts the nodes 1 and 2 over one engine, and runs `body`. Node 1 plans and sends. The webhooks of node 2 do
+    /// nothing on their own, not even follow changes, until the test runs them.
+    static func withTwo(
+        _ settings: Settings = Settings(), clock: ManualClock = WebhookFixture.newClock(),
+        _ body: @escaping @Sendable (_ one: WebhookFixture, _ two: WebhookFixture) async throws -> Void
+    ) async throws {
+        let nodes = NodeEngine.Nodes([1, 2])
+        let one = try await WebhookFixture(settings, clock, node: (1, nodes))
+        let two = try await WebhookFixture(settings, clock, on: one.engine, node: (2, nodes))
+        try await one.fixture.run([{ try await one.webhooks.run(whenReady: $0) }]) {
+            try await two.fixture.runOpen {
+                _ = try await two.registry.load()
+                try await body(one, two)
+            }
+        }
+        for fixture in [one, two] { await fixture.client.shutdown() }
+    }
+
     static func newClock() -> ManualClock { ManualClock(ticks: start.rawValue, .ticksPerReading(100)) }
 
-    private init(_ settings: Settings, _ clock: ManualClock) async throws {
+    private init(
+        _ settings: Settings, _ clock: ManualClock, on shared: SQLiteEngine? = nil,
+        node: (number: Int64, nodes: NodeEngine.Nodes)? = nil
+    ) async throws {
         self.settings = settings
         self.clock = clock
         var engineSettings = SQLiteEngineSettings(
             path: settings.path, limits: settings.limits, clock: clock.wallClock, logger: ChatFixture.quiet)
         engineSettings.tailBytes = 1024 * 1024
-        let engine = try await SQLiteEngine(engineSettings)
+        let engine = if let shared { shared } else { try await SQLiteEngine(engineSettings) }
         steps = StepLog(real: engine.log)
+        let front = RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals)
         fixture = try await ChatFixture(
-            on: engine,
-            behind: RefusingEngine(real: SteppedEngine(real: engine, steps: steps), refusals: refusals),
+            on: engine, behind: node.map { NodeEngine(front, node: $0.number, of: $0.nodes) } ?? front,
             limits: settings.limits, clock: clock.wallClock)
         client = try Client(
             options: ClientOptions(

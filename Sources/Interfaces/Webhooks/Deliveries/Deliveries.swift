@@ -125,7 +125,7 @@ public struct Deliveries: Sendable {
     /// - Throws: `.notFound` when the app has no such webhook; `.conflict` when the receiver must consent first;
     ///   `.tooMany` when too many such posts are in progress.
     public func test(webhook id: String, by caller: Caller) async throws(ChatError) -> DeliveryAttempt {
-        let webhook = try await registry.webhook(id, by: caller)
+        let webhook = try await registry.permitted(id, by: caller)
         try registry.requireReach(of: webhook.settings, by: caller)
         guard webhook.status == .enabled || registry.hasConsent(webhook) else {
             throw ChatError(.conflict, "the receiver has not consented yet; send POST /v1/webhooks/{id}/verify first")

@@ -11,10 +11,8 @@ public struct WebhookStats: Sendable {
     var counts: [(status: DeliveryStatus, count: Int)]
     /// The oldest waiting delivery; nil when there is none or the caller may not read its event.
     var oldestWaiting: Delivery?
-    var circuit: (condition: CircuitBreaker.Condition, until: Timetoken?)
-    /// The results of recent attempts; nil when no attempt was made since the start of the gateway.
-    var statistics: AttemptStatistics?
-    var now: Timetoken
+    /// The state of the webhook on all nodes together.
+    var state: WebhookState
 
     /// Prints the statistics as the next value of `writer`.
     public func print(to writer: inout JSONWriter) {
@@ -30,15 +28,15 @@ public struct WebhookStats: Sendable {
         writer.member("counted_up_to", Self.mostCounted)
         writer.key("oldest_waiting")
         if let oldestWaiting { oldestWaiting.print(to: &writer) } else { writer.null() }
-        writer.member("circuit", circuit.condition.rawValue)
-        writer.moment("open_until", circuit.until)
-        writer.moment("last_success_at", statistics?.lastSuccess)
-        writer.moment("last_failure_at", statistics?.lastFailure)
+        writer.member("circuit", state.circuit.condition.rawValue)
+        writer.moment("open_until", state.circuit.until)
+        writer.moment("last_success_at", state.lastSuccess)
+        writer.moment("last_failure_at", state.lastFailure)
         writer.key("windows")
         writer.beginObject()
-        for (name, seconds, tally) in (statistics ?? AttemptStatistics()).windows(at: now) {
-            writer.key(text: name)
-            Self.print(tally, seconds, to: &writer)
+        for (window, tally) in zip(AttemptStatistics.windows, state.windows) {
+            writer.key(text: window.name)
+            Self.print(tally, window.seconds, to: &writer)
         }
         writer.endObject()
         writer.endObject()
@@ -72,8 +70,7 @@ extension Deliveries {
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.
     public func stats(of id: String, by caller: Caller) async throws(ChatError) -> WebhookStats {
-        let webhook = try await registry.webhook(id, by: caller)
-        try registry.requireReach(of: webhook.settings, by: caller)
+        let webhook = try await registry.permitted(id, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
         query.subscriber = id
         let queries = DeliveryStatus.allCases.map { status in
@@ -83,13 +80,10 @@ extension Deliveries {
         let counts = try await queue.counts(queries, most: WebhookStats.mostCounted)
         query.statuses = [.pending, .failed, .held]
         query.order = .oldestFirst
-        let now = registry.service.clock.now
-        let runtime = registry.runtime(of: webhook.subscriber)
         return WebhookStats(
             webhook: id, counts: Array(zip(DeliveryStatus.allCases, counts)),
             oldestWaiting: try await queue.list(query).items.first(where: caller.reaches),
-            circuit: runtime?.circuit(at: now) ?? (.closed, nil),
-            statistics: runtime?.statistics, now: now)
+            state: await registry.states(of: [webhook.subscriber])[0])
     }
 
     /// The timetoken of the newest event whose delivery to the webhook succeeded and is still stored. If no successful
@@ -98,8 +92,7 @@ extension Deliveries {
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.
     public func lastSuccess(of id: String, by caller: Caller) async throws(ChatError) -> Timetoken {
-        let webhook = try await registry.webhook(id, by: caller)
-        try registry.requireReach(of: webhook.settings, by: caller)
+        let webhook = try await registry.permitted(id, by: caller)
         var query = DeliveryQuery(app: caller.app, limit: 1)
         query.subscriber = id
         query.statuses = [.delivered]

@@ -38,6 +38,10 @@ extension DeliveryJob {
             writer.member("done", done)
             writer.member("skipped", skipped)
             if let position { writer.member("position", position) }
+            if let runner {
+                writer.member("node", runner.node)
+                writer.member("node_until", runner.until.description)
+            }
             writer.member("created", created.description)
             if let finished { writer.member("finished", finished.description) }
             writer.endObject()
@@ -64,6 +68,9 @@ extension DeliveryJob {
         done = Self.number(root["done"]) ?? 0
         skipped = Self.number(root["skipped"]) ?? 0
         position = root["position"]?.string
+        if let node = root["node"]?.integer, let until = root["node_until"]?.string.flatMap({ Timetoken(text: $0) }) {
+            runner = (node, until)
+        }
         finished = root["finished"]?.string.flatMap { Timetoken(text: $0) }
         updated = record.updated
         etag = record.etag

@@ -1,7 +1,7 @@
 public import ChatModel
 
 /// A job: work on many deliveries, which runs in steps. The job is stored in the directory of records after each step.
-/// When the gateway restarts, the job continues after its last completed step.
+/// One node at a time runs the job. When the node stops, another one continues after the last completed step.
 public struct DeliveryJob: Sendable {
     /// The kind of work.
     public enum Kind: String, Sendable {
@@ -47,6 +47,8 @@ public struct DeliveryJob: Sendable {
     /// The position of the next step: a cursor of the delivery queue, or for a replay of logged events the timetoken of
     /// an event. Nil before the first step.
     var position: String?
+    /// The node that runs the job, and the time from which another node may continue. Nil before the first step.
+    var runner: (node: Int64, until: Timetoken)?
     /// The time of creation.
     public var created: Timetoken
     /// The time at which the job ended; nil while it has not ended.

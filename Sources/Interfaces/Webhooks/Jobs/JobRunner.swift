@@ -6,16 +6,27 @@ import Logging
 
 /// Runs the steps of jobs, alternating between the jobs. A step is bounded, and its progress is stored before the next
 /// step begins. A crash repeats at most one step, which is harmless because deliveries keep their ids.
+///
+/// The record of a job names the node that runs it, with a lease that each step renews. The other nodes read the record
+/// when the lease ends, and one of them continues the job.
 final class JobRunner: Sendable {
     let selection: JobSelection
     private let registry: WebhookRegistry
     private let logger: Logger
-    /// The time at which each job's next step is due; ``stepping`` while a step of the job runs.
-    private let running = Lock<[RecordKey: Timetoken]>([:])
+    private struct State {
+        /// The time at which each job's next step is due; ``stepping`` while a step of the job runs.
+        var due: [RecordKey: Timetoken] = [:]
+        /// The jobs whose records were written while their steps ran.
+        var changed: Set<RecordKey> = []
+    }
+
+    private let state = Lock(State())
     private static let stepping = Timetoken.distantFuture
     /// The maximum delay of a step for which the job catches up by starting its next steps earlier. Catching up on a
     /// longer delay would cause a burst.
     private static let longestDelay: Duration = .seconds(1)
+    /// The time for which a step reserves the job for this node.
+    static let lease: Duration = .seconds(10)
     private let wakes: AsyncStream<Void>
     private let waker: AsyncStream<Void>.Continuation
 
@@ -24,14 +35,25 @@ final class JobRunner: Sendable {
         self.logger = logger
         selection = JobSelection(registry: registry)
         (wakes, waker) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        registry.directory.observe { [weak self] changes in
+            for key in changes.keys where key.kind == .job { self?.consider(key) }
+        }
     }
 
+    private var node: Int64 { registry.service.nodes.node }
     private var directory: any Directory { registry.directory }
     private var clock: WallClock { registry.service.clock }
 
-    /// Makes the next step of a new or changed job due immediately.
-    func wake(_ key: RecordKey) {
-        running.withLock { $0[key] = .zero }
+    /// Makes the next step of a job due immediately, unless its time is known. Called for each job that was created or
+    /// changed on any node.
+    private func consider(_ key: RecordKey) {
+        state.withLock { state in
+            switch state.due[key] {
+            case nil: state.due[key] = .zero
+            case Self.stepping: state.changed.insert(key)
+            default: break
+            }
+        }
         waker.yield()
     }
 
@@ -39,9 +61,9 @@ final class JobRunner: Sendable {
     func run() async {
         await loadUnfinished()
         for await _ in wakes {
-            while !Task.isCancelled, running.withLock({ !$0.isEmpty }) {
+            while !Task.isCancelled, state.withLock({ !$0.due.isEmpty }) {
                 let now = clock.now
-                let due = running.withLock { $0.filter { $0.value <= now }.map(\.key) }
+                let due = state.withLock { $0.due.filter { $0.value <= now }.map(\.key) }
                 for key in due { await step(key) }
                 // The loop's condition checks for cancellation.
                 if due.isEmpty { try? await Task.sleep(for: pause(at: now)) }
@@ -49,10 +71,9 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// The time to sleep: until the next step is due, but at most `jobPause`, so that a job woken by `wake` starts
-    /// soon.
+    /// The time to sleep: until the next step is due, but at most `jobPause`, so that a new job starts soon.
     private func pause(at now: Timetoken) -> Duration {
-        let next = running.withLock { $0.values.min() } ?? .distantFuture
+        let next = state.withLock { $0.due.values.min() } ?? .distantFuture
         guard next < now.adding(registry.options.jobPause) else { return registry.options.jobPause }
         return max(.nanoseconds(100 * Int64(next.rawValue - min(now, next).rawValue)), .milliseconds(1))
     }
@@ -65,7 +86,7 @@ final class JobRunner: Sendable {
                     let jobs = try await directory.list(query).items.compactMap {
                         DeliveryJob($0, compilesFilter: false)
                     }
-                    for job in jobs where job.state == .running { wake(job.key) }
+                    for job in jobs where job.state == .running { consider(job.key) }
                     break
                 } catch {
                     logger.warning(
@@ -78,15 +99,19 @@ final class JobRunner: Sendable {
         }
     }
 
-    /// Runs the next step of a job. A job that does not run any more is removed from `running`.
+    /// Runs the next step of a job. A job that does not run any more is removed.
     private func step(_ key: RecordKey) async {
         let begun = clock.now
-        let wasDue = running.withLock { $0.updateValue(Self.stepping, forKey: key) } ?? .zero
+        let wasDue = state.withLock { $0.due.updateValue(Self.stepping, forKey: key) } ?? .zero
         var due = Timetoken.zero
         do throws(ChatError) {
-            guard let job = try await read(key, compilesFilter: true), job.state == .running else {
+            guard var job = try await read(key, compilesFilter: true), job.state == .running else {
                 return end(key, due: nil)
             }
+            if let runner = job.runner, runner.node != node, begun < runner.until {
+                return end(key, due: runner.until)
+            }
+            guard try await claim(&job, at: begun) else { return end(key, due: begun) }
             let part = try await selection.part(
                 of: job.scope, in: job.app, at: job.position, limit: min(job.rate ?? .max, JobSelection.pageSize))
             let done = try await perform(part, of: job)
@@ -94,7 +119,7 @@ final class JobRunner: Sendable {
             // step, so that the duration of the step is not added.
             let pause = job.rate.map { Duration.seconds(1) * part.count / $0 } ?? .zero
             due = (wasDue.adding(Self.longestDelay) < begun ? begun : wasDue).adding(pause)
-            try await recordProgress(part, done, key)
+            try await recordProgress(part, done, of: job)
         } catch {
             await recover(from: error, key)
         }
@@ -117,13 +142,32 @@ final class JobRunner: Sendable {
         }
     }
 
-    private func recordProgress(_ part: JobSelection.Part, _ done: Int, _ key: RecordKey) async throws(ChatError) {
+    /// Reserves a job for the next step, unless the last step has done so. Returns false when the job's record has changed.
+    private func claim(_ job: inout DeliveryJob, at now: Timetoken) async throws(ChatError) -> Bool {
+        if let runner = job.runner, runner.node == node, now.adding(Self.lease / 2) < runner.until { return true }
+        job.runner = (node, now.adding(Self.lease))
+        do throws(ChatError) {
+            job.etag = try await directory.write([
+                RecordChange(job.key, body: job.body, precondition: .etag(job.etag))
+            ])[0].etag
+            return true
+        } catch {
+            guard error.code == .stale || error.code == .notFound else { throw error }
+            return false
+        }
+    }
+
+    private func recordProgress(_ part: JobSelection.Part, _ done: Int, of job: DeliveryJob) async throws(ChatError) {
         let now = clock.now
-        _ = try await change(key) { job in
+        let (node, start) = (node, job.position)
+        _ = try await change(job.key) { job in
+            // Another node has continued the job, because this step took longer than the lease.
+            guard job.runner?.node == node, job.position == start else { return }
             job.examined += part.examined
             job.done += done
             job.skipped += part.count - done
             job.position = part.position
+            job.runner = (node, now.adding(Self.lease))
             if part.position == nil, !job.state.isOver { job.end(.done, at: now) }
         }
     }
@@ -145,10 +189,13 @@ final class JobRunner: Sendable {
 
     /// Ends a step.
     ///
-    /// - Parameter due: the time of the next step; nil when there is none. If the job was woken during the step, this
-    ///   time is ignored, because the record that the step has read may be outdated.
+    /// - Parameter due: the time of the next step; nil when there is none. If the job was changed during the step, the
+    ///   record that the step has read may be outdated, so that another step looks at it.
     private func end(_ key: RecordKey, due: Timetoken?) {
-        running.withLock { if $0[key] == Self.stepping { $0[key] = due } }
+        state.withLock { state in
+            let isChanged = state.changed.remove(key) != nil
+            state.due[key] = due ?? (isChanged ? .zero : nil)
+        }
     }
 
     // MARK: Records

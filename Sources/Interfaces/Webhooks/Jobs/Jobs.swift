@@ -64,7 +64,6 @@ public struct Jobs: Sendable {
         guard let stored = DeliveryJob(record, compilesFilter: false) else {
             throw ChatError(.unavailable, "the job's stored record cannot be read")
         }
-        runner.wake(stored.key)
         return stored
     }
 
@@ -121,7 +120,6 @@ public struct Jobs: Sendable {
             if state.isOver { job.end(state, at: now) } else { job.state = state }
         }
         guard let changed else { throw ChatError(.notFound, "no job has this id") }
-        runner.wake(changed.key)
         return changed
     }
 

@@ -125,9 +125,10 @@ final class Planner: Sendable {
         let channels = ChannelSet(app: app, names: [ChannelID.systemName], isAll: true)
         let deletions = service.deletions
         let page = try await service.engine.log.events(in: channels, after: position.reached, limit: Self.pageSize)
-        // The matcher is read after the page of events. A new webhook is in the snapshot before the response to its
-        // creation is sent. The matcher therefore includes the webhook for every event that is committed after that
-        // response.
+        // The matcher is read after the page of events, and after the changes of webhooks that were committed before these
+        // events on any node. The matcher therefore includes a new webhook for every event that is committed after the
+        // response to its creation.
+        try await registry.applyCommittedChanges()
         guard let matcher = registry.snapshot.withLock({ $0.matcher(for: app) }) else { return true }
         try await plan(page, read: deletions, matcher, app, &position)
         positions[app] = position

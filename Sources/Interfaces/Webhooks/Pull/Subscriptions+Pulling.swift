@@ -42,7 +42,7 @@ extension Subscriptions {
     public func pull(
         _ id: String, most: Int, waitSeconds: Int, by caller: Caller
     ) async throws(ChatError) -> [PulledEvent] {
-        let subscription = try readable(id, caller)
+        let subscription = try await readable(id, caller)
         let included = subscription.settings.included
         var left = waitSeconds
         while true {
@@ -86,7 +86,7 @@ extension Subscriptions {
     public func extend(
         _ ids: [String], of id: String, by duration: Duration, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
-        let subscription = try readable(id, caller)
+        let subscription = try await readable(id, caller)
         return try await eachKnown(ids, subscription) { leases throws(ChatError) in
             try await self.queue.renew(leases.map(\.lease), for: duration)
         }
@@ -162,10 +162,14 @@ extension Subscriptions {
 
     // MARK: Leases
 
-    private func readable(_ id: String, _ caller: Caller) throws(ChatError) -> Subscription {
+    private func readable(_ id: String, _ caller: Caller) async throws(ChatError) -> Subscription {
         try caller.require(.read)
         try caller.demandNoUser()
         let subscriber = SubscriberID(id, in: caller.app)
+        if registry.snapshot.withLock({ $0.subscription(subscriber) == nil }) {
+            // Another node may have just created it.
+            try await refresh(Subscription.recordKey(of: subscriber))
+        }
         guard let subscription = registry.snapshot.withLock({ $0.subscription(subscriber) }) else { throw Self.unknown }
         try registry.requireReach(of: subscription.settings.selection, by: caller)
         return subscription
@@ -219,7 +223,7 @@ extension Subscriptions {
     private func finish(
         _ ids: [String], of id: String, _ verdict: DeliveryOutcome.Verdict, error: String?, by caller: Caller
     ) async throws(ChatError) -> [Bool] {
-        let subscription = try readable(id, caller)
+        let subscription = try await readable(id, caller)
         let now = registry.service.clock.now
         return try await eachKnown(ids, subscription) { leases throws(ChatError) in
             try await self.queue.finish(

@@ -22,7 +22,13 @@ public final class Subscriptions: Sendable {
         self.registry = registry
         self.logger = logger
         mirror = RecordMirror([.subscription], of: registry.service.engine.directory)
+        registry.refreshSubscription.withLock {
+            $0 = { [weak self] (key) async throws(ChatError) in try await self?.refresh(key) }
+        }
     }
+
+    /// Reads the record of a subscription, and updates the snapshot in memory.
+    func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
     var queue: any DeliveryQueue { registry.queue }
     private var directory: any Directory { registry.directory }

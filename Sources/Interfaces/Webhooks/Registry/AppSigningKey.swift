@@ -125,6 +125,8 @@ extension WebhookRegistry {
 
     /// Updates the copies of the app's key in its webhooks.
     func updateSigningKeyCopies(of app: AppID) async throws(ChatError) {
+        // Another node may have just created a webhook, with a copy of the former key.
+        try await applyCommittedChanges()
         let holders = snapshot.withLock { snapshot in
             snapshot.subscribers(in: app).compactMap { snapshot[$0] }.filter { $0.appKey != nil }
         }
@@ -154,12 +156,10 @@ extension WebhookRegistry {
             writer.endObject()
         }
         _ = try await directory.write([RecordChange(recordKey, body: body, precondition: precondition)])
-        published.withLock { $0.until = .zero }
     }
 
     /// Returns the public keys of all apps, or of one app, as JSON Web Keys. The keys are cached, because anyone may
-    /// request them. A key that another process has created appears within ``PublishedKeys/life``. The keys of a
-    /// damaged record are left out.
+    /// request them. A change of a key on any node ends the cache. The keys of a damaged record are left out.
     ///
     /// - Parameter app: the app; nil for all apps.
     /// - Throws: the errors of the store.
@@ -216,6 +216,11 @@ extension WebhookRegistry {
     }
 
     private static let signingKeyPrefix = "webhook-signing-key/"
+
+    /// Returns true for the record of any app's key.
+    static func isSigningKey(_ key: RecordKey) -> Bool {
+        key.kind == .setting && key.app == .gateway && key.id.hasPrefix(signingKeyPrefix)
+    }
 
     /// The key of the record that contains an app's signing key. The record belongs to the gateway's own app, because
     /// the encrypted records of that app are re-encrypted when the vault's key changes.

@@ -73,12 +73,13 @@ extension WebhookRegistry {
         if isRevived { changes.append(RecordChange(WebhookHealth.recordKey(of: webhook.subscriber), body: nil)) }
         let events = old.map { notices(from: $0, to: webhook) } ?? []
         let record = try await mirror.write(changes, events: events, apply)[0]
-        if isRevived { runtime(of: webhook.subscriber)?.forgetFailures() }
-        if isRevived || old?.settings.url != webhook.settings.url { await resetCircuit(of: webhook.subscriber) }
+        if isRevived || old.map({ $0.settings.url != webhook.settings.url }) == true {
+            await resetCircuit(of: webhook.subscriber, forgetsFailures: isRevived)
+        }
         var stored = webhook
         stored.etag = record.etag
         stored.updated = record.updated
-        return withHealth(stored)
+        return await withHealth([stored])[0]
     }
 
     /// Reads the webhook's record from the directory (the store of records).
@@ -87,7 +88,7 @@ extension WebhookRegistry {
     func current(_ subscriber: SubscriberID) async throws(ChatError) -> Webhook {
         guard let record = try await directory.read(Webhook.recordKey(of: subscriber)) else { throw Self.unknown }
         guard let webhook = Webhook(record, service.vault) else { throw Self.unreadable }
-        return withHealth(webhook)
+        return webhook
     }
 
     /// Sets the fields that depend on the settings. These are the app's key, if a signature needs it, and the status:
@@ -140,9 +141,9 @@ extension WebhookRegistry {
         }
     }
 
-    /// Sets the subscriber's lane in the delivery queue to the settings in the registry. Then compares them again, and
-    /// repeats this while they differ: two simultaneous changes may write their records in one order and set the lane in
-    /// the other order.
+    /// Sets the subscriber's lane in the delivery queue to the settings in its record. Then reads the record and compares
+    /// again, and repeats this while they differ: two simultaneous changes, on one node or two, may write their records
+    /// in one order and set the lane in the other order.
     func setLane(of subscriber: SubscriberID) async throws(ChatError) {
         var isSet = false
         while true {
@@ -151,6 +152,7 @@ extension WebhookRegistry {
             guard let lane else { return isSet ? try await closeLane(of: subscriber) : () }
             try await queue.set(lane, of: subscriber)
             isSet = true
+            try await refresh(subscriber)
             if snapshot.withLock({ self.lane(of: subscriber, in: $0) }) == lane { return }
         }
     }
@@ -180,15 +182,6 @@ extension WebhookRegistry {
 
     func closeLane(of subscriber: SubscriberID) async throws(ChatError) {
         try await queue.set(.closed, of: subscriber, concurrency: 1)
-    }
-
-    func withHealth(_ webhook: Webhook) -> Webhook {
-        guard let runtime = runtime(of: webhook.subscriber) else { return webhook }
-        var webhook = webhook
-        webhook.failingSince = runtime.failingSince
-        webhook.lastError = runtime.lastError
-        webhook.circuit = runtime.circuit(at: service.clock.now)
-        return webhook
     }
 
     /// Checks settings before they are stored.

@@ -50,7 +50,11 @@ extension WebhookRegistry {
     ///
     /// - Parameter record: the current state of the record; nil when the record was deleted.
     func apply(_ key: RecordKey, _ record: Record?) {
-        guard key.kind == .webhook else { return record == nil ? drop(AppID(key.id)) : () }
+        switch key.kind {
+        case .app: return record == nil ? drop(AppID(key.id)) : ()
+        case .setting: return applyHealth(key, record)
+        default: break
+        }
         let subscriber = SubscriberID(key.id, in: key.app)
         let webhook = record.flatMap { Webhook($0, service.vault) }
         let isUnreadable = record != nil && webhook == nil
@@ -70,7 +74,42 @@ extension WebhookRegistry {
             }
             return snapshot.isUnreadable(subscriber)
         }
-        if isUnreadable || wasUnreadable { pendingLanes.continuation.yield(subscriber) }
+        if isUnreadable != wasUnreadable { pendingLanes.continuation.yield(subscriber) }
+    }
+
+    /// Updates the failures of a webhook after their record has changed, perhaps on another node.
+    private func applyHealth(_ key: RecordKey, _ record: Record?) {
+        guard let subscriber = WebhookHealth.subscriber(of: key) else { return }
+        runtime(of: subscriber)?.follow(failingSince: record.flatMap { WebhookHealth.failingSince($0) })
+    }
+
+    /// Reads the record of a webhook or subscription, and updates the snapshot in memory.
+    func refresh(_ subscriber: SubscriberID) async throws(ChatError) {
+        let isSubscription = snapshot.withLock { $0.subscription(subscriber) != nil }
+        let kind: RecordKind = isSubscription ? .subscription : .webhook
+        try await refresh(RecordKey(kind, subscriber.name, in: subscriber.app))
+    }
+
+    private func refresh(_ key: RecordKey) async throws(ChatError) {
+        if key.kind == .subscription {
+            try await refreshSubscription.withLock(\.self)?(key)
+        } else {
+            try await mirror.refresh(key, apply)
+        }
+    }
+
+    /// Applies the changes of webhooks and subscriptions that nodes have committed so far. The snapshot then contains
+    /// every webhook that was created before an event which this node has seen.
+    func applyCommittedChanges() async throws(ChatError) {
+        while let key = committed.withLock({ $0.first }) {
+            _ = committed.withLock { $0.remove(key) }
+            do throws(ChatError) {
+                try await refresh(key)
+            } catch {
+                _ = committed.withLock { $0.insert(key) }
+                throw error
+            }
+        }
     }
 
     /// Sets the channels for which a subscriber receives `channel.activity`. Called under the snapshot's lock, so that the

@@ -29,6 +29,11 @@ public final class WebhookRegistry: Sendable {
     /// The subscribers whose lanes ``updatePendingLanes()`` must update.
     let pendingLanes = AsyncStream<SubscriberID>.makeStream()
     let plannerSignal = PlannerSignal()
+    /// Reads the record of a subscription and applies it; set by ``Subscriptions``.
+    let refreshSubscription = Lock<(@Sendable (RecordKey) async throws(ChatError) -> Void)?>(nil)
+    /// The webhooks and subscriptions whose records any node has changed since the planner last looked. At most one
+    /// entry for each of them.
+    let committed = Lock<Set<RecordKey>>([])
     /// For each app, a position in the event log. The deliveries of all events up to this position are planned.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
@@ -39,7 +44,13 @@ public final class WebhookRegistry: Sendable {
         plans = PostPlans(options)
         self.health = health
         self.logger = logger
-        mirror = RecordMirror([.app, .webhook], of: service.engine.directory)
+        mirror = RecordMirror([.app, .webhook, .setting], of: service.engine.directory)
+        directory.observe { [weak self] changes in
+            let keys = changes.keys.filter { $0.kind == .webhook || $0.kind == .subscription }
+            if !keys.isEmpty { self?.committed.withLock { $0.formUnion(keys) } }
+            if changes.keys.contains(where: Self.isSigningKey) { self?.published.withLock { $0.until = .zero } }
+        }
+        answerCalls()
     }
 
     var directory: any Directory { service.engine.directory }
@@ -81,6 +92,11 @@ public final class WebhookRegistry: Sendable {
     /// - Throws: `.notFound` when the app has no such webhook; `.forbidden` when the webhook matches events that the
     ///   caller may not read.
     public func webhook(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
+        await withHealth([try await permitted(id, by: caller)])[0]
+    }
+
+    /// Returns a webhook without its state, as ``webhook(_:by:)`` does.
+    func permitted(_ id: String, by caller: Caller) async throws(ChatError) -> Webhook {
         try caller.require(.manage)
         let webhook = try await current(SubscriberID(id, in: caller.app))
         try requireReach(of: webhook.settings, by: caller)
@@ -100,17 +116,19 @@ public final class WebhookRegistry: Sendable {
         let isEverywhere = caller.channels.contains(.all) && caller.types.contains(.all)
         var isAsked: (@Sendable (Webhook) -> Bool)?
         if !statuses.isEmpty { isAsked = { (webhook: Webhook) -> Bool in statuses.contains(webhook.status) } }
-        return try await list.page(
+        var page = try await list.page(
             of: RecordQuery(.webhook, in: caller.app, limit: list.limit), in: directory, limits: service.limits,
             created: { $0.created }, keeping: isAsked
         ) { [self] records in
             records.map { (record) -> Webhook? in
                 guard let webhook = shown(record) else {
-                    return isEverywhere ? withHealth(Webhook.unreadable(record, service.vault)) : nil
+                    return isEverywhere ? Webhook.unreadable(record, service.vault) : nil
                 }
-                return reaches(webhook.settings, by: caller) ? withHealth(webhook) : nil
+                return reaches(webhook.settings, by: caller) ? webhook : nil
             }
         }
+        page.items = await withHealth(page.items)
+        return page
     }
 
     /// Returns the webhook in a record, for a list: from memory, or parsed without compiling its filter. Nil when the
@@ -190,7 +208,7 @@ public final class WebhookRegistry: Sendable {
         // A user who enables a webhook may know that its receiver works again, so the circuit is closed. This also
         // applies to a webhook that was already enabled.
         await resetCircuit(of: enabled.subscriber)
-        return withHealth(enabled)
+        return await withHealth([enabled])[0]
     }
 
     /// Disables a webhook, so that its deliveries wait. A disabled webhook is not changed.

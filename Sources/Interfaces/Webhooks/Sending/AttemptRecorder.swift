@@ -168,6 +168,10 @@ struct AttemptRecorder: Sendable {
         _ effects: [WebhookFailureState.Effect], _ attempt: CompletedAttempt, _ runtime: WebhookRuntime,
         _ decision: DeliveryState.Decision
     ) async {
+        // The failures of this node may be outdated, because nodes deliver to a webhook one after the other.
+        if decision.errorClass != nil, !decision.disablesWebhook, await registry.hasSucceededElsewhere(runtime) {
+            return
+        }
         for effect in effects {
             do throws(ChatError) {
                 try await perform(effect, attempt, runtime, decision)

@@ -7,7 +7,7 @@ struct AttemptStatistics: Sendable {
         var delivered = 0
         var failed = 0
         /// The number of attempts by duration: up to 1 ms, 2 ms, 4 ms and so on. The last count has no upper bound.
-        private var durations = [UInt32](repeating: 0, count: 17)
+        var durations = [UInt32](repeating: 0, count: 17)
 
         var attempts: Int { delivered + failed }
 
@@ -79,11 +79,9 @@ struct AttemptStatistics: Sendable {
         if isDelivered { lastSuccess = now } else { lastFailure = now }
     }
 
+    /// The names and lengths of the windows.
+    static let windows: [(name: String, seconds: Int)] = [("5m", 300), ("1h", 3600), ("24h", 86_400)]
+
     /// The counts of the last five minutes, the last hour and the last day, including the current interval.
-    func windows(at now: Timetoken) -> [(name: String, seconds: Int, tally: Tally)] {
-        [
-            ("5m", 300, minutes.sum(at: now)), ("1h", 3600, quarters.sum(at: now)),
-            ("24h", 86_400, hours.sum(at: now)),
-        ]
-    }
+    func windows(at now: Timetoken) -> [Tally] { [minutes.sum(at: now), quarters.sum(at: now), hours.sum(at: now)] }
 }

@@ -82,6 +82,21 @@ struct WebhookFailureState: Sendable {
         return undone
     }
 
+    /// Takes over a change that another node has stored.
+    ///
+    /// - Parameter since: the stored start of the failures; nil when the webhook has recovered.
+    mutating func follow(_ since: Timetoken?) {
+        guard !written.isWriting, written.value != since else { return }
+        guard let since else { return self = WebhookFailureState() }
+        (failingSince, noticedSince, written) = (min(failingSince ?? since, since), since, WrittenValue(since))
+    }
+
+    /// Takes note of a success on another node, after which this node's failures begin anew.
+    mutating func follow(successAt success: Timetoken, now: Timetoken) {
+        guard let since = failingSince, since < success else { return }
+        (failingSince, seenSince, noticedSince, deadOnEnd) = (now, now, written.value, 0)
+    }
+
     private var undone: [Effect] { noticedSince != written.value ? [.notify] : [] }
 
     // MARK: Storing

@@ -43,10 +43,10 @@ struct WebhookHealth: Sendable {
         var found: [(subscriber: SubscriberID, since: Timetoken)] = []
         try await directory.forEachPage(query) { records in
             for record in records {
-                guard let root = try? JSONDocument(record.body).root,
-                    let since = root["failing_since"]?.string.flatMap({ Timetoken(text: $0) })
-                else { continue }  // not a valid record
-                found.append((SubscriberID(String(record.key.id.dropFirst(Self.idPrefix.count)), in: app), since))
+                guard let subscriber = Self.subscriber(of: record.key), let since = Self.failingSince(record) else {
+                    continue  // not a valid record
+                }
+                found.append((subscriber, since))
             }
         }
         return found
@@ -54,6 +54,17 @@ struct WebhookHealth: Sendable {
 
     static func recordKey(of subscriber: SubscriberID) -> RecordKey {
         RecordKey(.setting, idPrefix + subscriber.name, in: subscriber.app)
+    }
+
+    /// The webhook whose failures a record contains; nil for a record of another setting.
+    static func subscriber(of key: RecordKey) -> SubscriberID? {
+        guard key.kind == .setting, key.id.hasPrefix(idPrefix) else { return nil }
+        return SubscriberID(String(key.id.dropFirst(idPrefix.count)), in: key.app)
+    }
+
+    /// The start of the failures in a record; nil for an invalid record.
+    static func failingSince(_ record: Record) -> Timetoken? {
+        (try? JSONDocument(record.body))?.root["failing_since"]?.string.flatMap { Timetoken(text: $0) }
     }
 
     private static let idPrefix = "webhook-health/"

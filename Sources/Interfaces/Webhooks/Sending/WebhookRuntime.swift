@@ -101,6 +101,19 @@ final class WebhookRuntime: Sendable {
         state.withLock { $0.failures = WebhookFailureState(writtenSince: since) }
     }
 
+    /// Takes over the start of a failure that another node has stored; nil when that node has stored a recovery.
+    func follow(failingSince since: Timetoken?) { state.withLock { $0.failures.follow(since) } }
+
+    /// Takes note of a success on another node. Returns true when it is later than the start of this node's failures,
+    /// which then begin anew.
+    func follow(successAt success: Timetoken, now: Timetoken) -> Bool {
+        state.withLock { state in
+            let before = state.failures.failingSince
+            state.failures.follow(successAt: success, now: now)
+            return state.failures.failingSince != before
+        }
+    }
+
     func forgetFailures() { state.withLock { $0.failures = WebhookFailureState() } }
 
     func recordSuccess() -> [WebhookFailureState.Effect] { state.withLock { $0.failures.recordSuccess() } }
@@ -194,5 +207,18 @@ extension WebhookRegistry {
     /// The runtime state of a webhook or subscription; nil when it is unknown or deleted.
     func runtime(of subscriber: SubscriberID) -> WebhookRuntime? { snapshot.withLock { $0.runtime(of: subscriber) } }
 
-    func resetCircuit(of subscriber: SubscriberID) async { await runtime(of: subscriber)?.resetCircuit(in: queue) }
+    /// Closes the circuit of a webhook on all nodes.
+    ///
+    /// - Parameter forgetsFailures: true to forget the webhook's failures too.
+    func resetCircuit(of subscriber: SubscriberID, forgetsFailures: Bool = false) async {
+        await resetCircuitHere(of: subscriber, forgetsFailures: forgetsFailures)
+        // The request does not wait for the other nodes. A node that does not answer tests the receiver later.
+        Task { try? await callReset(of: subscriber, forgetsFailures: forgetsFailures) }
+    }
+
+    func resetCircuitHere(of subscriber: SubscriberID, forgetsFailures: Bool) async {
+        guard let runtime = runtime(of: subscriber) else { return }
+        if forgetsFailures { runtime.forgetFailures() }
+        await runtime.resetCircuit(in: queue)
+    }
 }
