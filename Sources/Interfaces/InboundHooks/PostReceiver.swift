@@ -30,6 +30,14 @@ public final class PostReceiver: Sendable {
     /// The number of requests since the start, by `InboundRequest.Outcome`.
     public var metrics: [String: UInt64] { counters.withLock { $0 } }
 
+    /// Makes a source ready for a request. Called before the other methods, because another node may have just created
+    /// the source.
+    ///
+    /// - Throws: the errors of the store.
+    public func prepare(_ source: String, in app: String? = nil) async throws(ChatError) {
+        try await registry.load(source, in: app)
+    }
+
     /// Accepts a post. Its events are durable when this method returns.
     ///
     /// - Parameter app: the app in the path; nil for the first app.
@@ -119,7 +127,7 @@ public final class PostReceiver: Sendable {
     /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller's channels and types do not cover
     ///   the source's channels and types.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
-        registry.requests.requests(of: try await reached(source, by: caller).recordKey)
+        try await registry.allRequests(of: try await reached(source, by: caller).recordKey)
     }
 
     /// Returns a logged request of a source.
@@ -130,7 +138,7 @@ public final class PostReceiver: Sendable {
         _ id: String, of source: String, by caller: Caller
     ) async throws(ChatError) -> InboundRequest {
         let source = try await reached(source, by: caller)
-        guard let request = registry.requests.request(id, of: source.recordKey) else {
+        guard let request = try await registry.request(id, of: source.recordKey) else {
             throw ChatError(.notFound, "no request has this id; only the latest requests of each source are stored")
         }
         return request

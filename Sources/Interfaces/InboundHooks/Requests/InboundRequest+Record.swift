@@ -2,7 +2,7 @@ import ChatModel
 import JSON
 import Signing
 
-/// The form in which a request is stored in the directory of records.
+/// The form in which a request is stored in the directory of records, and sent to another node.
 extension InboundRequest {
     func key(of source: RecordKey) -> RecordKey {
         RecordKey(.inboundRequest, parts: [source.id, id], in: source.app)
@@ -12,7 +12,7 @@ extension InboundRequest {
         RecordChange(key(of: source), body: recordBody, parent: source.id)
     }
 
-    private var recordBody: JSONText {
+    var recordBody: JSONText {
         JSONText(capacity: 1024 + body.count / 3 * 4) { writer in
             writer.beginObject()
             writer.member("id", id)
@@ -31,13 +31,15 @@ extension InboundRequest {
             writer.beginArray()
             for fault in faults { fault.print(to: &writer) }
             writer.endArray()
+            if !events.isEmpty { writer.member("events", events) }
             if let secretIndex { writer.member("secret", secretIndex) }
             writer.member("mapping_version", mappingVersion)
             if let replayOf { writer.member("replay_of", replayOf) }
             switch identity {
             case .value(let id): writer.member("delivery", id)
             case .bodyPointer(let pointer): writer.member("delivery_pointer", pointer)
-            case .some(.none), nil: break
+            case .some(.none): break
+            case nil: writer.member("is_verified", false)
             }
             writer.endObject()
         }
@@ -45,7 +47,13 @@ extension InboundRequest {
 
     /// Parses the record that `change` wrote. Returns nil for an invalid record.
     init?(_ record: Record) {
-        guard let root = try? JSONDocument(record.body).root, let id = root["id"]?.string,
+        guard let root = try? JSONDocument(record.body).root else { return nil }
+        self.init(root)
+    }
+
+    /// Parses the JSON that ``recordBody`` prints; nil for another value.
+    init?(_ root: JSONValue) {
+        guard let id = root["id"]?.string,
             let at = root["at"]?.string.flatMap({ Timetoken(text: $0) }), let method = root["method"]?.string,
             let headers = Self.fields(root["headers"], altered: root["altered_headers"]),
             let query = Self.fields(root["query"], altered: root["altered_query"]),
@@ -60,9 +68,10 @@ extension InboundRequest {
         self.outcome = outcome
         reason = root["reason"]?.string
         faults = (root["faults"]?.elements ?? []).map { ChatError.FieldError($0) }
+        events = root["events"]?.strings ?? []
         secretIndex = root["secret"]?.integer.flatMap { Int(exactly: $0) }
         replayOf = root["replay_of"]?.string
-        // Only verified requests are stored.
+        guard root["is_verified"]?.boolean != false else { return }
         identity =
             root["delivery"]?.string.map { .value($0) } ?? root["delivery_pointer"]?.string.map { .bodyPointer($0) }
             ?? DeliveryIdentity.none

@@ -162,8 +162,9 @@ final class RequestLog: Sendable {
         return requests.reversed().sorted { $0.at > $1.at }
     }
 
-    func request(_ id: String, of source: RecordKey) -> InboundRequest? {
-        requests(of: source).first { $0.id == id }
+    /// The requests of a source that are in the memory of this process only.
+    func unstoredRequests(of source: RecordKey) -> [InboundRequest] {
+        state.withLock { $0.latest.requests(of: source) }
     }
 
     /// Removes the requests of deleted sources, so that a new source with the same id cannot read them.

@@ -38,6 +38,7 @@ public final class SourceRegistry: Sendable {
         mirror = RecordMirror([.app, .source], of: service.engine.directory)
         archive = RequestArchive(service.engine.directory, logger: logger)
         requests = RequestLog(whole: .whole(bodyLimitBytes: service.limits.inboundBodyBytes), archive: archive)
+        answerCalls()
     }
 
     var directory: any Directory { service.engine.directory }
@@ -47,13 +48,16 @@ public final class SourceRegistry: Sendable {
     ///
     /// - Parameter app: the app in the path; nil for the first app.
     func receiver(_ id: String, in app: String?) -> VerifiedSource? {
-        state.withLock { state in
-            // The sources of a deleted app are removed only some time after the app.
-            guard let app = app.map({ AppID($0) }) ?? state.firstApp, service.keyring.app(app) != nil else {
-                return nil
-            }
-            return state.receivers[RecordKey(.source, id, in: app)]
+        // The sources of a deleted app are removed only some time after the app.
+        key(of: id, in: app).flatMap { key in state.withLock { $0.receivers[key] } }
+    }
+
+    /// The key of a source's record; nil when the app does not exist.
+    func key(of id: String, in app: String?) -> RecordKey? {
+        guard let app = app.map({ AppID($0) }) ?? state.withLock(\.firstApp), service.keyring.app(app) != nil else {
+            return nil
         }
+        return RecordKey(.source, id, in: app)
     }
 
     /// Parses a record. Returns nil when it is not a valid source.
@@ -260,6 +264,9 @@ extension SourceRegistry {
                 metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
+
+    /// Reads the record of a source, and updates the source in memory.
+    func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
     /// Updates the sources in memory with the current state of a source's or app's record; nil for a deleted record.
     private func apply(_ key: RecordKey, _ record: Record?) {

@@ -10,6 +10,7 @@ extension NativeAPI {
     /// authenticates the service.
     func postInbound(_ request: Request) async throws -> Response {
         let (post, source, app) = (post(request), request.name("source"), request.parameters["app"])
+        try await inbound.receiver.prepare(source, in: app)
         guard !inbound.receiver.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
         return try await inbound.receiver.accept(post, for: source, in: app).response
     }
@@ -26,6 +27,7 @@ extension NativeAPI {
     /// may post to this address.
     func answerInboundChallenge(_ request: Request) async throws -> Response {
         let (source, app) = (request.name("source"), request.parameters["app"])
+        try await inbound.receiver.prepare(source, in: app)
         if let answer = try inbound.receiver.answerChallenge(post(request), for: source, in: app) {
             return answer.response
         }

@@ -1,0 +1,60 @@
+import ChatCore
+import ChatModel
+import JSON
+
+/// The log of requests on several nodes. A post may reach any node, and each node logs its own posts.
+extension SourceRegistry {
+    private static let requestsCall = "source.requests"
+
+    func answerCalls() {
+        service.nodes.answer(Self.requestsCall) { [weak self] argument in
+            guard let self, let app = argument["app"]?.string, let source = argument["source"]?.string else {
+                throw Self.unknown
+            }
+            let key = RecordKey(.source, source, in: AppID(app))
+            return JSONText { writer in
+                writer.beginObject()
+                writer.key("requests")
+                writer.beginArray()
+                for request in requests.unstoredRequests(of: key) { writer.raw(request.recordBody) }
+                writer.endArray()
+                writer.endObject()
+            }
+        }
+    }
+
+    /// The requests of a source that all nodes have logged, the newest first.
+    func allRequests(of source: RecordKey) async throws(ChatError) -> [InboundRequest] {
+        let own = requests.requests(of: source)
+        guard service.nodes.node != 0 else { return own }
+        let argument = JSONText { writer in
+            writer.beginObject()
+            writer.member("app", source.app.name)
+            writer.member("source", source.id)
+            writer.endObject()
+        }
+        var others: [InboundRequest] = []
+        for (_, answer) in try await service.nodes.callAll(Self.requestsCall, argument) {
+            let values = (try? JSONDocument(answer))?.root["requests"]?.elements ?? []
+            others += values.compactMap { InboundRequest($0) }
+        }
+        // Requests whose whole body is logged are stored, so that they need not be sent between nodes.
+        var query = RecordQuery(.inboundRequest, in: source.app, limit: 8)
+        query.parent = source.id
+        try await directory.forEachPage(query) { others += $0.compactMap { InboundRequest($0) } }
+        let known = Set(own.map(\.id))
+        return (own + others.filter { !known.contains($0.id) }).sorted { $0.at > $1.at }
+    }
+
+    /// A request of a source that any node has logged; nil when no node has it.
+    func request(_ id: String, of source: RecordKey) async throws(ChatError) -> InboundRequest? {
+        if let own = requests.requests(of: source).first(where: { $0.id == id }) { return own }
+        return try await allRequests(of: source).first { $0.id == id }
+    }
+
+    /// Reads a source that is not in memory, because another node may have just created it.
+    func load(_ id: String, in app: String?) async throws(ChatError) {
+        guard receiver(id, in: app) == nil, let key = key(of: id, in: app) else { return }
+        try await refresh(key)
+    }
+}
