@@ -50,10 +50,15 @@ extension PubNubAPI {
         let keyset = try keyset(of: request, at: 3)
         let chat = chat(keyset, for: request)
         let user = try request.requireUser()
-        // Only channels on which the user is present count towards the limit. Leaving therefore succeeds even if the
-        // groups have grown beyond the limit.
-        let place = try await place(request, chat) { channel in
-            service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
+        // Only channels on which the user is present, by way of any node, count towards the limit. Leaving therefore
+        // succeeds even if the groups have grown beyond the limit.
+        var present: Set<ExactText> = []
+        if !request.list("channel-group").isEmpty {
+            present = Set(try await chat.presentChannels(of: user).map { ExactText($0) })
+        }
+        let place = try await place(request, chat) { [present] channel in
+            present.contains(ExactText(channel))
+                || service.presence.isPresent(user, ChannelID(channel, in: keyset.app))
         }
         // The next handshake must not return a position before a join that this leave ends.
         heartbeatJoins.forget(place.channels, of: UserID(user, in: keyset.app))
