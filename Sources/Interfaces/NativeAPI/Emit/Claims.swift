@@ -10,7 +10,8 @@ import Text
 ///
 /// The log stores the timetokens of the events and a note (the other data of the response) in one transaction. The
 /// response to a repeat is printed from the timetokens and the note. This class only tracks the requests in progress. A
-/// repeat that arrives while the original request runs is rejected, with a time after which to retry.
+/// repeat that arrives while the original request runs is rejected, with a time after which to retry. On another node,
+/// the repeat is rejected when it would store the same key.
 final class Claims: Sendable {
     private let running = Lock(Set<[UInt8]>())
     private let capacity: Int
@@ -80,6 +81,9 @@ final class Claims: Sendable {
         let response: Response
         do {
             response = try await PendingAnswer.$current.withValue(note, operation: act)
+        } catch let error as ChatError where error.current?.key == note.key {
+            // Another node executes the same request, and has stored the key first.
+            throw Self.busy
         } catch let error as ChatError where isNotedFirst && error.code != .outcomeUnknown {
             await answers.withdraw(note)
             throw error
