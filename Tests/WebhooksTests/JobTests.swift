@@ -242,8 +242,8 @@ import Testing
                 resumed.append(true)
             }
             _ = try await jobs.set(.paused, of: job.id, by: WebhookFixture.owner)
-            await resumed.wait(count: 1)
             fixture.clock.advance(by: .seconds(60))
+            await resumed.wait(count: 1)
             try await waitUntil { try await jobs.job(job.id, by: WebhookFixture.owner).examined >= 2 }
             #expect(try await jobs.job(job.id, by: WebhookFixture.owner).examined >= 2)
         }

@@ -17,8 +17,11 @@ public final class NodeCalls: Sendable {
     static let patience: Duration = .seconds(3)
     /// The maximum number of calls of this node that wait for answers, and of received calls that are not read yet.
     static let most = 256
-    /// The minimum age of a record whose node has stopped before it removed the record.
-    private static let leftoverAge: Duration = .seconds(60)
+    /// The minimum ages of the records that a node may leave behind when it stops. A stream ticket resumes its stream for
+    /// an hour.
+    private static let leftovers: [(kind: RecordKind, age: Duration)] = [
+        (.nodeCall, .seconds(60)), (.nodeAnswer, .seconds(60)), (.streamTicket, .seconds(3600)),
+    ]
 
     private struct State {
         var handlers: [String: Handler] = [:]
@@ -177,10 +180,10 @@ public final class NodeCalls: Sendable {
         ])
     }
 
-    /// Removes the records of calls whose callers have stopped.
+    /// Removes the records that nodes have left behind.
     private func removeLeftovers() async throws(ChatError) {
-        let edge = clock.now.adding(.zero - Self.leftoverAge)
-        for kind in [RecordKind.nodeCall, .nodeAnswer] {
+        for (kind, age) in Self.leftovers {
+            let edge = clock.now.adding(.zero - age)
             try await engine.directory.forEachPage(RecordQuery(kind, in: .gateway, limit: 100)) {
                 records throws(ChatError) in
                 let old = records.filter { $0.updated < edge }

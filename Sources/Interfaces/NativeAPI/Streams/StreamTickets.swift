@@ -24,6 +24,7 @@ import Signing
 final class StreamTickets: Sendable {
     static let resumeWindow: Duration = .seconds(120)
     static let mostWrongIDs = 5
+    private static let removalsPerCommit = 500
     /// The minimum time from the shown start of a stream to the creation of its ticket, if the client requests no
     /// start. Up to one more second is added at random. An event whose commit is in progress at the creation is
     /// therefore after the start.
@@ -37,6 +38,8 @@ final class StreamTickets: Sendable {
         var disconnected: Timetoken
         /// True when the ticket was used to open its stream.
         var isShown = false
+        /// True when the use came from another node, which has opened the ticket's stream.
+        var isMoved = false
         /// True while this node writes or removes the ticket's record.
         var isWriting = false
         var hasOpened = false
@@ -60,12 +63,13 @@ final class StreamTickets: Sendable {
         /// The tasks that remove the records of tickets which opened no stream.
         var withdrawals: [StreamTicket.Nonce: Task<Void, Never>] = [:]
 
-        /// Undoes a use. Returns false when the ticket has opened a stream before, and stays used.
+        /// Undoes a use. Returns false when the ticket has opened a stream before, on this node or another, and stays
+        /// used.
         @discardableResult mutating func release(_ nonce: StreamTicket.Nonce) -> Bool {
             guard let use = uses[nonce], !use.hasOpened else { return false }
             // Wrong ids stay counted.
             if use.doubts > 0 { uses[nonce]?.isShown = false } else { uses[nonce] = nil }
-            return true
+            return !use.isMoved
         }
     }
 
@@ -223,7 +227,7 @@ final class StreamTickets: Sendable {
             }
             var use = known ?? Use(disconnected: now)
             guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
-            (use.disconnected, use.isShown, use.isWriting) = (now, true, true)
+            (use.disconnected, use.isShown, use.isWriting, use.isMoved) = (now, true, true, isMoving)
             state.uses[ticket.nonce] = use
             return nil
         }
@@ -326,20 +330,30 @@ final class StreamTickets: Sendable {
             state.sweepAfter = now.adding(.seconds(10))
             // `resumeWindow` is longer than the lifetime of a ticket, so a ticket whose use is removed cannot open a
             // new stream.
-            let gone = state.uses.filter { $0.value.isOver(at: now) && !$0.value.isWriting }.map(\.key)
-            for nonce in gone { state.uses[nonce]?.isWriting = true }
-            return gone
+            let gone = state.uses.filter { $0.value.isOver(at: now) && !$0.value.isWriting }
+            for (nonce, use) in gone {
+                // The record of a ticket that was only tried out here may belong to another node.
+                if use.isShown { state.uses[nonce]?.isWriting = true } else { state.uses[nonce] = nil }
+            }
+            return gone.filter(\.value.isShown).map(\.key)
         }
         guard !gone.isEmpty else { return }
-        Task { [self] in
-            // The uses are removed after their records: a record without a use is one of an earlier process.
-            let removals = gone.map { RecordChange(Self.recordKey(of: $0), body: nil) }
-            // A failed removal is repeated by the next call.
-            let isRemoved = (try? await service.engine.directory.write(removals)) != nil
-            state.withLock { state in
-                for nonce in gone {
-                    if isRemoved { state.uses[nonce] = nil } else { state.uses[nonce]?.isWriting = false }
-                }
+        Task {
+            for start in stride(from: 0, to: gone.count, by: Self.removalsPerCommit) {
+                await remove(gone[start...].prefix(Self.removalsPerCommit))
+            }
+        }
+    }
+
+    /// Removes uses and their records.
+    private func remove(_ gone: ArraySlice<StreamTicket.Nonce>) async {
+        // The uses are removed after their records: a record without a use is one of an earlier process. A failed removal
+        // is repeated by the next call of `sweep`.
+        let removals = gone.map { RecordChange(Self.recordKey(of: $0), body: nil) }
+        let isRemoved = (try? await service.engine.directory.write(removals)) != nil
+        state.withLock { state in
+            for nonce in gone {
+                if isRemoved { state.uses[nonce] = nil } else { state.uses[nonce]?.isWriting = false }
             }
         }
     }
