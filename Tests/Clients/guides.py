@@ -114,7 +114,7 @@ class Shell:
         work = folder / "work"
         work.mkdir(exist_ok=True)
         # The program's own variables alone: `config check` refuses others.
-        inherited = {name: value for name, value in os.environ.items() if name != "PARLEY_BINARY"}
+        inherited = {name: value for name, value in os.environ.items() if name not in ("PARLEY_BINARY", "PARLEY_CLUSTER")}
         environment = {**inherited, "PATH": f"{tools}:{Path(sys.executable).parent}:{os.environ['PATH']}",
                        "PARLEY_URL": gateway.url, "PARLEY_KEY": gateway.key}
         self.errors = (folder / "errors").open("w+")

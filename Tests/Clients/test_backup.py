@@ -6,7 +6,9 @@ import subprocess
 import threading
 
 import pytest
-from conftest import BINARY, Gateway
+from conftest import BINARY, Gateway, needs_sqlite
+
+pytestmark = needs_sqlite
 
 
 def parley(*arguments):

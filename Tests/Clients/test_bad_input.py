@@ -155,8 +155,8 @@ def test_broken_http(gateway, name, request_bytes, expected):
 
 
 def resident(gateway):
-    text = Path(f"/proc/{gateway.process.pid}/status").read_text()
-    return int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) * 1024
+    texts = [Path(f"/proc/{pid}/status").read_text() for pid in gateway.pids]
+    return sum(int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) for text in texts) * 1024
 
 
 def test_ten_thousand_slow_connections(gateway):

@@ -7,7 +7,7 @@ import socket
 import subprocess
 from pathlib import Path
 
-from conftest import BINARY
+from conftest import BINARY, needs_sqlite
 
 GUIDE = (Path(__file__).parents[2] / "docs/operation.md").read_text()
 # Each block of shell, with the output that follows it if one does; `…` stands for anything within a line.
@@ -29,6 +29,7 @@ def pattern(shown):
     return ".*".join(re.escape(part) for part in plain(shown).split("…"))
 
 
+@needs_sqlite
 def test_every_command_of_the_guide_works(tmp_path):
     assert len(STEPS) >= 14
     (tmp_path / "bin").mkdir()

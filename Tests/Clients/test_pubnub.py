@@ -170,12 +170,14 @@ def test_an_app_may_store_on_request_alone(gateway):
     client = PubNub(settings(gateway, "ana"))
     app = gateway.call("PATCH", "/v1/apps/demo", {"store_by_default": False}).json()
     assert app["store_by_default"] is False
+    gateway.wait_for_all("GET", "/v1/apps/demo", lambda answer: not answer.json()["store_by_default"])
     publish(client, "a", "passes")
     publish(client, "a", "stays", should_store=True)
     assert [item.message for item in fetch(client, "a")["a"]] == ["stays"]
     gateway.call("POST", "/v1/channels/a/messages", {"text": "native"})
     assert len(fetch(client, "a")["a"]) == 2
     gateway.call("PATCH", "/v1/apps/demo", {"store_by_default": True})
+    gateway.wait_for_all("GET", "/v1/apps/demo", lambda answer: answer.json()["store_by_default"])
     publish(client, "a", "stays too")
     assert len(fetch(client, "a")["a"]) == 3
 

@@ -79,7 +79,7 @@ def test_a_stop_does_not_wait_for_a_reload(configured):
     gateway, file = configured
     file.unlink()
     os.mkfifo(file)
-    gateway.process.send_signal(signal.SIGHUP)
+    gateway.send_signal(signal.SIGHUP)
     # It opens when somebody reads: then the reload is under way, and gets no end before the fixture has stopped the gateway.
     opener = threading.Thread(target=os.open, args=(file, os.O_WRONLY), daemon=True)
     opener.start()

@@ -16,6 +16,7 @@ import sys
 import threading
 import time
 
+import cluster
 import pytest
 
 BOUND = 5
@@ -44,7 +45,9 @@ def is_possible():
 
 @pytest.mark.skipif(not is_possible(), reason="no network namespaces with a cable between them (unshare, ip, /dev/net/tun)")
 def test_clients_whose_cable_is_pulled_are_noticed(tmp_path):
-    run = subprocess.run([*ALONE, sys.executable, __file__, str(tmp_path)], capture_output=True, text=True, timeout=100)
+    store = ["--engine", cluster.servers().url(cluster.servers().make_database())] if cluster.IS_WANTED else []
+    run = subprocess.run(
+        [*ALONE, sys.executable, __file__, str(tmp_path), *store], capture_output=True, text=True, timeout=100)
     assert run.returncode == 0, run.stdout + run.stderr
     took = json.loads(run.stdout.splitlines()[-1])
     print(took)
@@ -92,12 +95,12 @@ def tunnel(address):
     return end
 
 
-def run_alone(folder):
+def run_alone(folder, *store):
     cable = Cable()
     gateway = client = None
     try:
         gateway = subprocess.Popen(
-            [os.environ["PARLEY_BINARY"], "serve", "--listen", "0.0.0.0:8080", "--data", f"{folder}/data",
+            [os.environ["PARLEY_BINARY"], "serve", "--listen", "0.0.0.0:8080", "--data", f"{folder}/data", *store,
              "--set", f"silent_client_seconds={BOUND}", "--set", "limits.heartbeat_seconds=1"],
             stderr=open(f"{folder}/log", "w"),
             env={**os.environ, "PARLEY_ADMIN_KEY": ADMIN_KEY, "PARLEY_DEMO_KEYS": "demo:demo:secret-of-the-demo-keyset"})
@@ -154,4 +157,4 @@ def wait(condition, what):
 
 
 if __name__ == "__main__":
-    run_alone(sys.argv[1])
+    run_alone(*sys.argv[1:])

@@ -56,14 +56,14 @@ class Memory:
 
     def sample(self):
         while not self.is_over.wait(0.25):
-            pid = self.gateway.process.pid
-            try:
-                status = Path(f"/proc/{pid}/status").read_text()
-            except OSError:
-                continue
-            for line in status.splitlines():
-                if line.startswith("VmRSS"):
-                    self.lives.setdefault(pid, []).append(int(line.split()[1]) // 1024)
+            for pid in self.gateway.pids:
+                try:
+                    status = Path(f"/proc/{pid}/status").read_text()
+                except OSError:
+                    continue
+                for line in status.splitlines():
+                    if line.startswith("VmRSS"):
+                        self.lives.setdefault(pid, []).append(int(line.split()[1]) // 1024)
 
 
 @pytest.fixture
