@@ -9,7 +9,7 @@ BINARY := .build/release/parley
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH ?= 4
 STRICT := -Xswiftc -warnings-as-errors --explicit-target-dependency-import-check error
 
-.PHONY: run build test check clients crash chaos fuzz schemathesis format lint bench dependencies servers clean
+.PHONY: run build test check clients cluster crash chaos fuzz schemathesis format lint bench dependencies servers clean
 .PHONY: sanitize packaging deb tarball sbom check-packages
 
 ## Builds what is missing and serves http://127.0.0.1:8080 in dev mode, with its data in ./parley-data. The build is not
@@ -34,6 +34,11 @@ test: dependencies servers
 clients: build
 	@scripts/client-tests $(BINARY)
 
+## The tests with real clients against a cluster: two nodes with PostgreSQL and NATS, behind a proxy that sends each
+## request to the other node in turn.
+cluster: build servers
+	@scripts/client-tests --cluster $(BINARY)
+
 ## Kills the gateway repeatedly while it stores events. No acknowledged event may be lost, and no subscriber may miss one.
 ## The random choices come from a seed that is printed: make crash PARLEY_CRASH_SEED=…
 crash: export PARLEY_CRASH_ROUNDS ?= 20
@@ -41,13 +46,15 @@ crash: build
 	@scripts/client-tests $(BINARY) -s -k survive_kills
 
 ## Delivers 100,000 events to twenty webhooks, eight of which fail, while the gateway is killed ten times. Then runs the
-## behaviours of a storage engine with clusters without a bus, and with a bus that drops half of the hints.
+## behaviours of a storage engine with clusters without a bus, and with a bus that drops half of the hints, and all tests
+## with real clients against a cluster, the same deliveries among them.
 chaos: export PARLEY_CHAOS_EVENTS ?= 100000
 chaos: export PARLEY_CHAOS_KILLS ?= 10
 chaos: export PARLEY_CHAOS_TURNS ?= 4
 chaos: build servers
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
 	PARLEY_CLUSTERS=1 $(SWIFT) test --filter ClusterEngineTests
+	@scripts/client-tests --cluster $(BINARY) -s
 
 ## Random inputs for the module JSONSchema, with the address sanitizer, and random requests for every route.
 fuzz: export PARLEY_FUZZ_SECONDS ?= 150

@@ -33,6 +33,8 @@ class Servers:
         self.programs = max(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda path: int(path.parent.name))
         self.started = []
         self.numbers = itertools.count(1)
+        # The socket of PostgreSQL is in it.
+        self.folder.chmod(0o711)
         if os.geteuid() == 0:
             account = pwd.getpwnam(ACCOUNT)
             os.chown(self.folder, account.pw_uid, account.pw_gid)

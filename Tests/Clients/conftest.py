@@ -93,8 +93,12 @@ class Gateway:
             self.nodes = [Node(self, options) for _ in range(cluster.NODES)]
         else:
             self.nodes = [Node(self, [*options, "--listen", self.address])]
-        for node in self.nodes:
-            node.wait_until_it_listens()
+        try:
+            for node in self.nodes:
+                node.wait_until_it_listens()
+        except AssertionError:
+            self.kill()
+            raise
         if self.cluster:
             self.cluster.set_nodes([node.address for node in self.nodes])
             self.address = f"127.0.0.1:{self.cluster.port}"
@@ -107,6 +111,11 @@ class Gateway:
     @property
     def is_running(self):
         return any(node.process.poll() is None for node in self.nodes)
+
+    @property
+    def is_whole(self):
+        """Whether no process has ended."""
+        return all(node.process.poll() is None for node in self.nodes)
 
     @property
     def pids(self):

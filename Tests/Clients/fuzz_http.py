@@ -267,7 +267,7 @@ class Campaign:
             request = self.draw(odd)
             answer = client.ask(request)
             self.count += 1
-            assert self.gateway.process.poll() is None, f"the gateway ended at {request}"
+            assert self.gateway.is_whole, f"the gateway ended at {request}"
             if answer is None:
                 self.statuses["closed"] = self.statuses.get("closed", 0) + 1
                 continue

@@ -50,7 +50,7 @@ def test_tokens_of_a_registered_key_open_what_it_may(gateway, algorithm):
     forged._algorithms["HS256"].prepare_key = lambda key: key if isinstance(key, bytes) else key.encode()
     assert ask(forged.encode(b'{"sub":"ana","exp":99999999999}', public, "HS256", headers=headers)) == 401
     gateway.call("DELETE", f"/v1/keys/{key['id']}").raise_for_status()
-    assert ask(good) == 401
+    gateway.wait_for_all("GET", "/v1/channels/a.b/events", lambda answer: answer.status_code == 401, key=good)
 
 
 def test_a_token_made_here_is_a_jwt_under_the_apps_secret(gateway):
