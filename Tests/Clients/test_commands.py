@@ -74,7 +74,7 @@ def things(gateway):
         ("sources", "requests"): None,
         # Those of a machine, not of a gateway: test_operation_guide.py.
         ("config", "check"): None, ("config", "print"): None, ("config", "diff"): None, ("config", "url"): None,
-        ("doctor",): None, ("profiles",): None,
+        ("doctor",): None, ("profiles",): None, ("engine", "check"): None,
     }
 
 
