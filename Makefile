@@ -82,6 +82,9 @@ sanitize: dependencies
 		done; \
 	done
 
+# The tests that `make check` repeats against a cluster: those of what nodes share, and of kills.
+CLUSTERED := two_interfaces or test_pubnub or parley_js or test_tokens or test_sources_guide or test_restart or survive
+
 ## The checks of the continuous build.
 check: lint dependencies servers
 	@scripts/check-doc-comments
@@ -91,6 +94,7 @@ check: lint dependencies servers
 	@$(MAKE) --no-print-directory packaging
 	@scripts/check-binary $(BINARY)
 	@$(MAKE) --no-print-directory clients
+	@scripts/client-tests --cluster $(BINARY) -k '$(CLUSTERED)'
 
 ## Tests the sources of the packages: manual, image, chart, dashboard, alerts.
 packaging: build

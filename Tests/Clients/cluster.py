@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 # Whether each gateway of the tests is a cluster (scripts/client-tests --cluster).
@@ -54,6 +55,8 @@ class Servers:
             stdout=subprocess.PIPE, text=True)
         self.started.append(self.proxy)
         wait_for(lambda: self.query("SELECT 1").returncode == 0, f"PostgreSQL: {self.log}")
+        self.worker = ThreadPoolExecutor(1)
+        self.spare = self.worker.submit(self.create_database)
         [ports] = wait_for(lambda: list(self.folder.glob("*.ports")), f"NATS: {self.log}")
         self.bus = wait_for(lambda: next(iter(ports.read_text().split('"')[3:4]), None), f"NATS: {self.log}")
 
@@ -81,13 +84,19 @@ class Servers:
             capture_output=True, text=True, timeout=120)
 
     def make_database(self):
+        """An empty database. The next one is made meanwhile, and old ones are dropped."""
+        name = self.spare.result()
+        self.spare = self.worker.submit(self.create_database)
+        return name
+
+    def create_database(self):
         name = f"test{next(self.numbers)}"
         made = self.query(f"CREATE DATABASE {name}")
         assert made.returncode == 0, made.stderr
         return name
 
     def drop_database(self, name):
-        self.query(f"DROP DATABASE {name} WITH (FORCE)")
+        self.worker.submit(self.query, f"DROP DATABASE {name} WITH (FORCE)")
 
     def url(self, database):
         return f"postgres:///{database}?host={self.folder}&user=postgres"
