@@ -140,7 +140,7 @@ bench: build
 dependencies:
 	@scripts/install-dependencies
 
-## Installs the servers that the Swift tests start: PostgreSQL and NATS.
+## Installs the servers that the tests start: PostgreSQL, NATS, HAProxy and nginx.
 servers:
 	@scripts/install-test-servers
 

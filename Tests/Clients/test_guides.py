@@ -6,8 +6,8 @@ import pytest
 from guides import HOUSE, PAGES, Page
 
 
-# Starts and stops gateways of its own, in a test of its own.
-APART = {"operation.md"}
+# They start and stop gateways of their own, in tests of their own.
+APART = {"operation.md", "cluster.md"}
 
 
 @pytest.mark.parametrize("path", [page for page in PAGES if page.name not in APART], ids=lambda path: path.name)
