@@ -22,7 +22,9 @@ PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
 def shown(url):
     """The names at /metrics, those of histograms with their endings, and what docs/metrics.md says may be there."""
     text = urllib.request.urlopen(url + "/metrics", timeout=10).read().decode()
-    names = set(re.findall(r"^\| `(\w+)` \|", (HOUSE / "docs/metrics.md").read_text(), re.M))
+    names = set()
+    for name, kind in re.findall(r"^\| `(\w+)` \| (\w+) \|", (HOUSE / "docs/metrics.md").read_text(), re.M):
+        names |= {name + ending for ending in ("_sum", "_count")} if kind == "summary" else {name}
     for name, kind in re.findall(r"^# TYPE (\S+) (\S+)$", text, re.M):
         names |= {name + ending for ending in ("_bucket", "_sum", "_count")} if kind == "histogram" else {name}
     return names
