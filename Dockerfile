@@ -19,6 +19,7 @@ FROM debian:bookworm-slim
 RUN apt-get update \
     && apt-get install -y --no-install-recommends \
         libmicrohttpd12 libjansson4 libcurl4 libssl3 libsqlite3-0 libyaml-0-2 zlib1g libjemalloc2 ca-certificates curl \
+        libpq5 libnats3.4 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --user-group --home-dir /var/lib/parley --create-home --uid 10001 parley \
     && chmod 0700 /var/lib/parley

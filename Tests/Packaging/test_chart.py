@@ -24,6 +24,11 @@ EVERYTHING = {
     "podAnnotations": {"a": "b"}, "nodeSelector": {"disk": "ssd"},
     "tolerations": [{"key": "k", "operator": "Exists"}], "affinity": {"nodeAffinity": {}},
 }
+CLUSTER = {
+    "replicas": 3, "existingSecret": "parley-keys",
+    "cluster": {"engineSecret": "parley-engine", "bus": ["nats://n1:4222", "nats://n2:4222"]},
+    "config": {"public_url": "https://events.example.com", "trusted_proxies": ["10.0.0.0/8"]},
+}
 
 
 def rendered(values=None, name="events"):
@@ -33,7 +38,9 @@ def rendered(values=None, name="events"):
     return {document["kind"]: document for document in documents}
 
 
-@pytest.mark.parametrize("values", [{}, EVERYTHING], ids=["as it is", "with everything"])
+@pytest.mark.parametrize(
+    "values", [{}, EVERYTHING, CLUSTER, {**EVERYTHING, **CLUSTER}],
+    ids=["as it is", "with everything", "a cluster", "a cluster with everything"])
 def test_helm_and_kubernetes_accept_it(values):
     report = lint(str(CHART), values, strict=True)
     assert [m for m in report["messages"] if m["severity"] > 1] == [] and not report["errors"], report
@@ -56,6 +63,25 @@ def test_the_pod_is_what_the_gateway_needs():
         "/readyz", "/livez")
 
 
+def test_the_nodes_of_a_cluster_have_no_volumes_and_end_one_by_one():
+    manifests = rendered(CLUSTER)
+    assert set(manifests) == {"ConfigMap", "Service", "Deployment", "PodDisruptionBudget"}
+    spec = manifests["Deployment"]["spec"]
+    pod = spec["template"]["spec"]
+    container = pod["containers"][0]
+    assert spec["replicas"] == 3 and spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0
+    assert {volume["name"] for volume in pod["volumes"]} == {"engine", "config", "tmp"}
+    assert {mount["name"] for mount in container["volumeMounts"]} == {"engine", "config", "tmp"}
+    assert container["lifecycle"]["preStop"]["exec"]["command"] == ["sleep", "5"]
+    # The wait before the end, requests and deliveries.
+    assert pod["terminationGracePeriodSeconds"] >= 5 + 10 + 10
+    selector = spec["selector"]["matchLabels"]
+    assert selector.items() <= spec["template"]["metadata"]["labels"].items()
+    assert pod["topologySpreadConstraints"][0]["labelSelector"]["matchLabels"] == selector
+    assert manifests["PodDisruptionBudget"]["spec"] == {"maxUnavailable": 1, "selector": {"matchLabels": selector}}
+    assert manifests["Service"]["spec"]["selector"] == selector
+
+
 def test_the_settings_are_ones_the_gateway_takes(tmp_path, parley):
     settings = rendered(EVERYTHING)["ConfigMap"]["data"]["parley.yaml"]
     assert yaml.safe_load(settings) == {
@@ -72,7 +98,10 @@ def test_the_settings_are_ones_the_gateway_takes(tmp_path, parley):
 
 
 def test_what_cannot_be_is_refused():
-    for values in [{"config": {"listen": "0.0.0.0:1"}}, {"ingress": {"enabled": True}}, {"replicas": 2}]:
+    for values in [{"config": {"listen": "0.0.0.0:1"}}, {"ingress": {"enabled": True}}, {"replicas": 2},
+                   {"cluster": {"bus": ["nats://n:4222"]}, "existingSecret": "k"}, {**CLUSTER, "existingSecret": ""},
+                   {**CLUSTER, "cluster": {"engineSecret": "e", "bus": ["nats://u:p@n:4222"]}},
+                   {"config": {"engine": "postgres://u:p@db/parley"}}]:
         with pytest.raises(HelmError):
             Chart.load(CHART).validate_schema(values)
 
@@ -83,6 +112,7 @@ def test_names_fit():
 
 
 def test_the_yaml_is_tidy():
-    plain = [CHART / "Chart.yaml", CHART / "values.yaml", CHART.parents[1] / "compose.yaml", CHART.parents[1] / "parley.yaml"]
+    plain = [CHART / "Chart.yaml", CHART / "values.yaml", CHART.parents[1] / "compose.yaml",
+             CHART.parents[1] / "compose-cluster.yaml", CHART.parents[1] / "parley.yaml"]
     rules = "{extends: default, rules: {document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
     subprocess.run([sys.executable, "-m", "yamllint", "-s", "-d", rules, *map(str, plain)], check=True)

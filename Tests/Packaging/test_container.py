@@ -32,8 +32,9 @@ def test_compose_reads_its_file():
 def test_image_and_package_need_the_same_libraries():
     recipe = (HOUSE / "Dockerfile").read_text().split("FROM debian")[1]
     install = (HOUSE / "packaging/INSTALL").read_text()
-    libraries = set(re.search(r"apt-get install (.*)", install)[1].split())
-    assert libraries == set(re.search(r"--no-install-recommends \\\n\s+(.*?) \\", recipe)[1].split()) - {"curl"}
+    libraries = set(" ".join(re.findall(r"apt-get install (.*)", install)).split())
+    packages = re.search(r"--no-install-recommends(.*?)&&", recipe, re.DOTALL)[1].replace("\\\n", " ")
+    assert libraries == set(packages.split()) - {"curl"}
 
 
 def test_dependencies_have_exact_versions():
