@@ -47,7 +47,8 @@ crash: build
 
 ## Delivers 100,000 events to twenty webhooks, eight of which fail, while the gateway is killed ten times. Then runs the
 ## behaviours of a storage engine with clusters without a bus, and with a bus that drops half of the hints, and all tests
-## with real clients against a cluster, the same deliveries among them.
+## with real clients against a cluster, the same deliveries among them. Then kills, pauses, partitions and fills the
+## processes of a cluster (scripts/cluster-tests); some of these tests need root.
 chaos: export PARLEY_CHAOS_EVENTS ?= 100000
 chaos: export PARLEY_CHAOS_KILLS ?= 10
 chaos: export PARLEY_CHAOS_TURNS ?= 4
@@ -55,6 +56,7 @@ chaos: build servers
 	@scripts/client-tests $(BINARY) -s -k without_a_fate
 	PARLEY_CLUSTERS=1 $(SWIFT) test --filter ClusterEngineTests
 	@scripts/client-tests --cluster $(BINARY) -s
+	@PARLEY_CLUSTER_FAULTS=1 scripts/cluster-tests $(BINARY) -s
 
 ## Random inputs for the module JSONSchema, with the address sanitizer, and random requests for every route.
 fuzz: export PARLEY_FUZZ_SECONDS ?= 150
@@ -95,6 +97,7 @@ check: lint dependencies servers
 	@scripts/check-binary $(BINARY)
 	@$(MAKE) --no-print-directory clients
 	@scripts/client-tests --cluster $(BINARY) -k '$(CLUSTERED)'
+	@scripts/cluster-tests $(BINARY)
 
 ## Tests the sources of the packages: manual, image, chart, dashboard, alerts.
 packaging: build
