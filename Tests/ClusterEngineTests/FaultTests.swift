@@ -114,6 +114,28 @@ struct FaultTests {
         await server.stop()
     }
 
+    @Test("records the outcome of a delivery although PostgreSQL is restarted meanwhile")
+    func outcomeWithoutPostgreSQL() async throws {
+        let server = try await PostgresServer()
+        let cluster = try await ClusterUnderTest(
+            nodes: 1, url: try await server.makeDatabase(), Limits(), ManualClock(.running))
+        let deliveries = await cluster.clusterEngines[0].deliveries
+        let item = PlannedDelivery(
+            id: "dlv_1", subscriber: SubscriberID("wh", in: app), event: Timetoken(1), type: "t", channel: "room")
+        try await deliveries.plan([item], cursor: CursorName("c"), from: .zero, to: Timetoken(1))
+        let lease = try #require(try await deliveries.lease(1, wait: .zero).first)
+        await server.kill()
+        async let recorded = deliveries.finish(
+            lease,
+            DeliveryOutcome(
+                .delivered, attempt: DeliveryAttempt(at: Timetoken(1), status: 200, error: nil, durationMilliseconds: 1)
+            ))
+        try await server.start()
+        #expect(try await recorded)
+        await cluster.end()
+        await server.stop()
+    }
+
     @Test("lets a listener on another node hear an event within a second while NATS is away, and afterwards")
     func killedNATS() async throws {
         let server = try await NATSServer()

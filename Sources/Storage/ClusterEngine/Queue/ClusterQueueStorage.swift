@@ -14,6 +14,18 @@ final class ClusterQueueStorage: QueueStorage {
     private let nextCall = Lock<UInt64>(.max)
     /// The attempts that wait for the next transaction.
     private let finished = Lock<[FinishedAttempts]>([])
+    private struct Repetition: Sendable {
+        /// The uptime of the first of the latest failures to record attempts; nil after a success.
+        var since: UInt64?
+        var isClosed = false
+    }
+    private let repetition = Lock(Repetition())
+
+    /// The time for which the recording of attempts is repeated while the store is away (10 s, in nanoseconds). After
+    /// that time the node has lost its lanes. Without the repetition, a delivery would wait for the end of its lease.
+    private static let longestRepetition: UInt64 = 10_000_000_000
+    /// The time between two repetitions.
+    private static let repetitionWait: Duration = .milliseconds(250)
 
     init(
         lanes: OwnedLanes, writer: QueueWriter, reads: QueueReads, scheduler: any ClusterScheduler,
@@ -56,8 +68,9 @@ final class ClusterQueueStorage: QueueStorage {
         if isFirst { scheduler.run { [self] in await recordFinished() } }
     }
 
-    /// Records the attempts that wait, in one transaction.
+    /// Records the attempts that wait, in one transaction. While the store is away, repeats this later.
     func recordFinished() async {
+        guard !finished.withLock({ $0.isEmpty }) else { return }
         let taken = Lock<[FinishedAttempts]>([])
         do throws(ChatError) {
             try await writer.run { [finished] (transaction) throws(PostgresFailure) in
@@ -76,15 +89,39 @@ final class ClusterQueueStorage: QueueStorage {
                 }
                 return .success(())
             }
+            repetition.withLock { $0.since = nil }
         } catch {
-            let all =
-                taken.withLock { $0 }
-                + finished.withLock { waiting in
-                    defer { waiting = [] }
-                    return waiting
-                }
-            for call in all { call.completion.answer(.failure(error)) }
+            let isRepeated = mayRepeat(after: error)
+            let failed = finished.withLock { waiting -> [FinishedAttempts] in
+                waiting = taken.withLock { $0 } + waiting
+                guard !isRepeated else { return [] }
+                defer { waiting = [] }
+                return waiting
+            }
+            for call in failed { call.completion.answer(.failure(error)) }
+            guard isRepeated else { return }
+            scheduler.run { [self] in
+                await scheduler.sleep(Self.repetitionWait)
+                await recordFinished()
+            }
         }
+    }
+
+    /// Returns true if a recording that stored nothing is repeated.
+    private func mayRepeat(after error: ChatError) -> Bool {
+        guard error.code == .unavailable || error.code == .storageFull else { return false }
+        let now = clock()
+        return repetition.withLock { state in
+            let since = state.since ?? now
+            state.since = since
+            return !state.isClosed && now - since < Self.longestRepetition
+        }
+    }
+
+    /// Records the attempts that wait. Later ones are recorded at once or not at all.
+    func close() async {
+        repetition.withLock { $0.isClosed = true }
+        await recordFinished()
     }
 
     func requestFetch(of lane: Int64, scheduler deliveries: DeliveryScheduler) {

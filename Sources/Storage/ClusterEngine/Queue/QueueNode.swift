@@ -239,7 +239,7 @@ final class QueueNode: Sendable {
     /// Records the finished attempts, ends the waits, and gives up all lanes and the lease.
     func close() async {
         scheduler.flush()
-        await storage.recordFinished()
+        await storage.close()
         isClosed.withLock { $0 = true }
         await writer.close()
         scheduler.close()
