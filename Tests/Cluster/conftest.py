@@ -19,7 +19,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if missing:
             item.add_marker(pytest.mark.skip(reason=f"NOT TESTED: {', '.join(missing)} is not installed"))
-        if item.get_closest_marker("isolated") and not os.environ.get("PARLEY_ISOLATED"):
-            item.add_marker(pytest.mark.skip(reason="NOT TESTED: a network namespace needs root and nftables"))
         if item.get_closest_marker("long") and not os.environ.get("PARLEY_CLUSTER_FAULTS"):
             item.add_marker(pytest.mark.skip(reason="part of make chaos"))
+        elif item.get_closest_marker("isolated") and not os.environ.get("PARLEY_ISOLATED"):
+            item.add_marker(pytest.mark.skip(reason="NOT TESTED: a network namespace needs root and nftables"))
