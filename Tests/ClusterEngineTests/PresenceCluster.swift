@@ -23,7 +23,7 @@ struct PresenceCluster: Sendable {
         let settings = ConnectionSettings(connectionInfo: url, applicationName: "test")
         let engineSettings = ClusterEngineSettings(clock: clock)
         let connection = try await Connection.open(settings)
-        _ = try await ClusterSchema.migrate(connection)
+        _ = try await ClusterSchema.prepare(connection, role: "postgres")
         await connection.close()
         var (nodes, pools): ([ClusterPresence], [ConnectionPool]) = ([], [])
         for _ in 0..<count {
