@@ -20,7 +20,7 @@ struct EngineMigrationTests {
     @Test("fills the database of the settings, with which a gateway then reads the same events")
     func migration() async throws {
         let source = GatewayStore.directory(folder.path)
-        let engine = try await source.open(Configuration())
+        let engine = try await source.open(Configuration()).engine
         let drafts = (0..<100).map { EventDraft(channel: room, type: "t", data: JSONText(string: "\($0)")) }
         let events = try await engine.log.append(drafts, claim: nil).events.map(\.event.timetoken)
         await engine.close()
@@ -30,7 +30,7 @@ struct EngineMigrationTests {
         let counts = try await EngineMigration(from: folder.path, to: nil, configuration).run { _, _, _ in }
         #expect(counts.first { $0.name == "events" }?.rows == 100)
 
-        let cluster = try await configuration.store().open(configuration)
+        let cluster = try await configuration.store().open(configuration).engine
         let all = ChannelSet(app: room.app, isAll: true)
         let page = try await cluster.log.events(in: all, after: events[49], limit: 99)
         #expect(page.items.map(\.timetoken) == Array(events[50...]))
@@ -49,7 +49,7 @@ struct EngineMigrationTests {
             }
         }
         #expect(await failure().contains("no database exists"))
-        let engine = try await GatewayStore.directory(folder.path).open(Configuration())
+        let engine = try await GatewayStore.directory(folder.path).open(Configuration()).engine
         #expect(await failure().contains("is in use by another gateway: stop it"))
         await engine.close()
         try Data().write(to: URL(fileURLWithPath: folder.path + "/" + DataDirectory.unfinishedName))
