@@ -14,16 +14,22 @@ struct PostgresTransaction: StoreTransaction {
     let connection: Connection
     let names: ChannelNumbers
 
+    /// The key of the advisory lock before the lock of the head. Its value is arbitrary; all nodes use the same one.
+    private static let laneLock = 0x7061_726C_6579
+
     /// Begins a transaction and waits for the lane.
     static func begin(
         _ connection: Connection, number: Int64, of writer: Int64, _ names: ChannelNumbers
     ) async throws(PostgresFailure) -> Self {
         let rows = try await connection.run([
             Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
+            // Gives the lane to the waiting nodes in the order of their requests. The lock of a row does not: each commit
+            // makes a new version of the row, and all waiting nodes compete for it.
+            Statement("SELECT pg_advisory_xact_lock(\(laneLock))"),
             Statement("\(PostgresStore.selectHead) FOR UPDATE"),
         ])
         return PostgresTransaction(
-            number: number, writer: writer, head: PostgresStore.head(rows[1]), connection: connection, names: names)
+            number: number, writer: writer, head: PostgresStore.head(rows[2]), connection: connection, names: names)
     }
 
     func read(_ lookup: Lookup) async throws(StoreFailure) -> Found {
