@@ -151,7 +151,7 @@ struct MigrationTests {
             _ = try? await execute(
                 """
                 SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-                WHERE application_name = 'parley migrate' AND datname = current_database()
+                WHERE application_name = 'parley engine migrate' AND datname = current_database()
                 """, in: database)
         }
         #expect(failure.contains("the events cannot be stored"))

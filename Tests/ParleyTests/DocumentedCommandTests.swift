@@ -8,8 +8,9 @@ import Testing
 /// Every command line that a text of the repository shows or advises: guides, the API's description, help, advice of
 /// `parley doctor`, packaging. `Tests/Clients/test_commands.py` runs the commands that only read.
 @Suite("Commands that texts name") struct DocumentedCommandTests {
-    /// Words after the program's name where it names something else: a container, a folder, a package.
-    private static let otherUses: Set = ["cat", "layout", "needs", "tab"]
+    /// Words after the program's name where it names something else: a container, a folder, a package, or a server of
+    /// PostgreSQL (`pg_ctlcluster 15 parley start`).
+    private static let otherUses: Set = ["cat", "layout", "needs", "start", "stop", "tab"]
 
     @Test("exist, with the options that are shown")
     func exist() throws {

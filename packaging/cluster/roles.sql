@@ -1,5 +1,5 @@
--- The roles of a cluster: parley_owner creates and upgrades the tables, and parley serves. Run it as a superuser in the
--- new database: psql -d parley -f roles.sql. Then give both roles their credentials, for instance with \password.
+-- The roles of a cluster: parley_owner creates and upgrades the tables, and the nodes use the role parley. Run it as a
+-- superuser in the new database: psql -d parley -f roles.sql. Then give both roles their credentials, for instance with \password.
 CREATE ROLE parley_owner LOGIN;
 CREATE ROLE parley LOGIN;
 

@@ -74,34 +74,64 @@ extension NativeAPI {
         isConditional: Bool = false, isHeld: Bool = false
     ) -> Handler {
         Handler(starting: { request in
-            var meters: RateMeters?
             do {
-                let caller = try caller(of: request)
-                meters = caller.meters
-                request.annotations?.credential = caller.credential
-                if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
-                let action = try once(repeating, request, action)
-                let place = place(of: request, repeating, isHeld: isHeld)
-                try meters?.admitRequest(at: service.clock.now)
-                let reply =
-                    place == .loop
-                    ? try action(request, caller)
-                    : .later { try await place.run { try await action(request, caller).response() } }
-                switch reply {
-                case .now(let response): return .now(metered(response, by: meters))
-                case .later(let work):
-                    return .later { [meters] in
-                        do {
-                            return metered(try await work(), by: meters)
-                        } catch {
-                            throw await problem(error, request, meters)
-                        }
-                    }
-                }
+                return begin(
+                    request, try caller(of: request), action, repeating, isConditional: isConditional, isHeld: isHeld)
             } catch {
-                return .later { [meters] in throw await problem(error, request, meters) }
+                return .later {
+                    let caller: Caller
+                    do {
+                        caller = try await confirmedCaller(of: request)
+                    } catch {
+                        throw await problem(error, request, nil)
+                    }
+                    return try await begin(
+                        request, caller, action, repeating, isConditional: isConditional, isHeld: isHeld
+                    ).response()
+                }
             }
         })
+    }
+
+    /// Starts the action of an authenticated request.
+    private func begin(
+        _ request: Request, _ caller: Caller, _ action: @escaping AuthenticatedStart, _ repeating: IdempotentRoute,
+        isConditional: Bool, isHeld: Bool
+    ) -> Handler.Reply {
+        let meters = caller.meters
+        do {
+            request.annotations?.credential = caller.credential
+            if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
+            let action = try once(repeating, request, action)
+            let place = place(of: request, repeating, isHeld: isHeld)
+            try meters?.admitRequest(at: service.clock.now)
+            let reply =
+                place == .loop
+                ? try action(request, caller)
+                : .later { try await place.run { try await action(request, caller).response() } }
+            switch reply {
+            case .now(let response): return .now(metered(response, by: meters))
+            case .later(let work):
+                return .later {
+                    do {
+                        return metered(try await work(), by: meters)
+                    } catch {
+                        throw await problem(error, request, meters)
+                    }
+                }
+            }
+        } catch {
+            return .later { throw await problem(error, request, meters) }
+        }
+    }
+
+    /// Wraps an action that reads apps, keys or event types from memory. The action sees what any node has committed
+    /// before the request.
+    func current(_ action: @escaping AuthenticatedHandler) -> AuthenticatedHandler {
+        { request, caller in
+            try await service.catchUp()
+            return try await action(request, caller)
+        }
     }
 
     /// Returns the problem for the error of an authenticated request.
@@ -214,6 +244,14 @@ extension NativeAPI {
         if let caller = try signedInCaller(of: request) { return caller }
         throw ChatError(
             .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
+    }
+
+    /// Like ``caller(of:)``. Before it rejects a request, this node reads the changes of the other nodes, because
+    /// another node may have made the key a moment ago.
+    ///
+    /// - Throws: the errors of ``caller(of:)``; `.unavailable` when the store cannot be read.
+    nonisolated(nonsending) func confirmedCaller(of request: Request) async throws(ChatError) -> Caller {
+        try await service.confirmingRefusal { () throws(ChatError) in try caller(of: request) }
     }
 
     private static let bearerScheme = Array("bearer".utf8)

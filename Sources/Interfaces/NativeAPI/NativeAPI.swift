@@ -127,10 +127,10 @@ public struct NativeAPI: Sendable {
     }
 
     private func addAdministrationRoutes(to router: inout Router) {
-        router.add(.get, "/v1/keys", handler: asCaller(getKeys))
+        router.add(.get, "/v1/keys", handler: asCaller(current(getKeys)))
         router.add(
             .post, "/v1/keys", body: smallBody, handler: asAdministrator("key.create", postKey, repeating: .refused))
-        router.add(.get, "/v1/keys/{id}", handler: asCaller(getKey))
+        router.add(.get, "/v1/keys/{id}", handler: asCaller(current(getKey)))
         router.add(
             .patch, "/v1/keys/{id}", body: smallBody,
             handler: asAdministrator(
@@ -140,10 +140,10 @@ public struct NativeAPI: Sendable {
         router.add(
             .post, "/v1/tokens", body: smallBody,
             handler: asAdministrator("token.create", postToken, repeating: .refused))
-        router.add(.get, "/v1/apps", handler: asCaller(getApps))
+        router.add(.get, "/v1/apps", handler: asCaller(current(getApps)))
         router.add(
             .post, "/v1/apps", body: smallBody, handler: asAdministrator("app.create", postApp, repeating: .refused))
-        router.add(.get, "/v1/apps/{id}", handler: asCaller(getApp))
+        router.add(.get, "/v1/apps/{id}", handler: asCaller(current(getApp)))
         router.add(
             .patch, "/v1/apps/{id}", body: smallBody,
             handler: asAdministrator(
@@ -275,8 +275,8 @@ public struct NativeAPI: Sendable {
     private func addEventTypeRoutes(to router: inout Router) {
         // The body may contain a schema, and examples that together are as large as a batch.
         let schemaBody = BodyPolicy.collected(limit: limits.schemaBytes + limits.batchBodyBytes)
-        router.add(.get, "/v1/event-types", handler: asCaller(getEventTypes))
-        router.add(.get, "/v1/event-types/{type}", handler: asCaller(getEventType))
+        router.add(.get, "/v1/event-types", handler: asCaller(current(getEventTypes)))
+        router.add(.get, "/v1/event-types/{type}", handler: asCaller(current(getEventType)))
         router.add(
             .put, "/v1/event-types/{type}", body: smallBody,
             handler: asAdministrator(
@@ -290,18 +290,18 @@ public struct NativeAPI: Sendable {
                 returning(
                     Self.typeMembers, remedies: Self.typeRemedies, from: getEventType, to: patchEventType)))
         router.add(.delete, "/v1/event-types/{type}", handler: asAdministrator("event_type.delete", deleteEventType))
-        router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(getSchemaVersions))
+        router.add(.get, "/v1/event-types/{type}/versions", handler: asCaller(current(getSchemaVersions)))
         router.add(
             .post, "/v1/event-types/{type}/versions", body: schemaBody,
             handler: asAdministrator("schema.create", postSchemaVersion))
-        router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(getSchemaVersion))
+        router.add(.get, "/v1/event-types/{type}/versions/{version}", handler: asCaller(current(getSchemaVersion)))
         router.add(
             .post, "/v1/event-types/{type}/validate", body: smallBody,
             handler: asCaller(postTypeValidation, repeating: .storesNothing))
         router.add(
             .post, "/v1/event-types/{type}/infer", body: smallBody,
             handler: asCaller(postInference, repeating: .storesNothing))
-        router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(getCandidate))
+        router.add(.get, "/v1/event-types/{type}/candidate", handler: asCaller(current(getCandidate)))
         router.add(
             .put, "/v1/event-types/{type}/candidate", body: schemaBody,
             handler: asAdministrator(

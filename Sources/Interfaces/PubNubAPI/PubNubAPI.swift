@@ -135,9 +135,9 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         starting action: @escaping @Sendable (WireRequest) throws -> Handler.Reply
     ) {
-        let handler = Handler(starting: { request in
+        @Sendable func begin(_ request: WireRequest) throws -> Handler.Reply {
             do {
-                var request = try WireRequest(request)
+                var request = request
                 request.token = try admit(&request, rule)
                 switch try start(action, request, family) {
                 case .now(let response): return .now(response)
@@ -153,8 +153,27 @@ public struct PubNubAPI: Sendable {
             } catch {
                 return .now(try refusal(error, in: family))
             }
+        }
+        let handler = Handler(starting: { request in
+            do {
+                let request = try WireRequest(request)
+                guard isUnknown(request, rule) else { return try begin(request) }
+                // Another node may have made the app a moment ago.
+                return .later {
+                    do { try await service.catchUp() } catch { return try refusal(error, in: family) }
+                    return try await begin(request).response()
+                }
+            } catch {
+                return .now(try refusal(error, in: family))
+            }
         })
         router.add(method, pattern, body: body, options: routeOptions(family), handler: handler)
+    }
+
+    /// True when other nodes use the store, and this node does not know the subscribe key of the request.
+    private func isUnknown(_ request: WireRequest, _ rule: AccessRule?) -> Bool {
+        guard service.isShared, let rule, let key = request.segment(rule.keyAt) else { return false }
+        return service.keyring.app(subscribeKey: key) == nil
     }
 
     /// Starts an action on the executor that suits the request.

@@ -97,6 +97,9 @@ static const unsigned char guide_README[] = {
 static const unsigned char guide_browsers[] = {
 #embed "../../../docs/browsers.md"
 };
+static const unsigned char guide_cluster[] = {
+#embed "../../../docs/cluster.md"
+};
 static const unsigned char guide_command_line[] = {
 #embed "../../../docs/command-line.md"
 };
@@ -198,6 +201,7 @@ Asset site_file(size_t index) { return site[index]; }
 static const Asset guides[] = {
     FILE("README", guide_README),
     FILE("browsers", guide_browsers),
+    FILE("cluster", guide_cluster),
     FILE("command-line", guide_command_line),
     FILE("filters", guide_filters),
     FILE("glossary", guide_glossary),

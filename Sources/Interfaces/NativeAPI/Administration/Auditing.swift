@@ -12,6 +12,8 @@ extension NativeAPI {
         isConditional: Bool = false
     ) -> Handler {
         let audited: AuthenticatedHandler = { request, caller in
+            // The action may compare the request with apps, keys or event types in memory.
+            try await service.catchUp()
             let note = service.audit.begin(AuditOperation(action, request, caller), in: caller.app)
             do {
                 let response = try await PendingAuditEntry.$current.withValue(note) { try await act(request, caller) }

@@ -20,10 +20,18 @@ extension NativeAPI {
         let fields = try Fields(request.body.bytes, limits: limits, known: ["key"])
         if try IdempotencyKey(request.headers) != nil { throw IdempotencyKey.refusal }
         let key = Secret(text: try fields.required("key", try fields.string("key")))
-        guard let caller = service.keyring.caller(of: key) else {
-            let refusal = ChatError(.unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
-            await recordFailedSignIn(request, refusal)
-            throw refusal
+        let caller: Caller
+        do throws(ChatError) {
+            caller = try await service.confirmingRefusal { () throws(ChatError) in
+                guard let caller = service.keyring.caller(of: key) else {
+                    throw ChatError(
+                        .unauthorized, "the API key is unknown or has expired", slug: "credential_invalid")
+                }
+                return caller
+            }
+        } catch {
+            await recordFailedSignIn(request, error)
+            throw error
         }
         try caller.meters?.admitRequest(at: service.clock.now)
         let latest = service.clock.now.adding(BrowserSession.lifetime)
@@ -45,7 +53,7 @@ extension NativeAPI {
         }
         let caller: Caller
         do {
-            caller = try self.caller(of: request)
+            caller = try await confirmedCaller(of: request)
         } catch {
             guard error.slug == "session_ended" else { throw error }
             return nobody

@@ -96,9 +96,11 @@ extension NativeAPI {
         var ticket: StreamTicket?
         do {
             if let text = try parameters.text("ticket") {
-                (caller, ticket) = try streams.tickets.caller(of: text)
+                (caller, ticket) = try await service.confirmingRefusal { () throws(ChatError) in
+                    try streams.tickets.caller(of: text)
+                }
             } else {
-                caller = try self.caller(of: request)
+                caller = try await confirmedCaller(of: request)
             }
         } catch {
             await recordFailedSignIn(request, error)

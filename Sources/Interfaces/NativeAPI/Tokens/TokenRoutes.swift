@@ -25,6 +25,8 @@ extension NativeAPI {
             user: user, scopes: scopes, channels: try Self.reached(channels, "channels", caller.channels),
             types: try Self.reached(types, "types", caller.types),
             expires: min(expires, caller.expires ?? .distantFuture))
+        // Otherwise a revocation on another node, a moment ago, would revoke the new token too.
+        try await service.catchUp()
         let text = try tokens.issue(token, by: caller)
         let body = JSONText { writer in
             writer.beginObject()

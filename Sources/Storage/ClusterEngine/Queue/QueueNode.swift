@@ -62,7 +62,10 @@ final class QueueNode: Sendable {
     }
 
     /// Renews the lease.
+    ///
+    /// - Throws: the failure of the store; `.unavailable` when the queue is closed, because the lease is then given up.
     func renew() async throws(StoreFailure) {
+        guard !hasEnded else { throw .unavailable("the engine is closed") }
         let sent = settings.uptime()
         _ = try await pool.run([
             Statement(
@@ -174,6 +177,7 @@ final class QueueNode: Sendable {
     func keepLease() async {
         while !Task.isCancelled {
             await settings.scheduler.sleep(settings.nodeLease.renewal)
+            guard !Task.isCancelled else { return }
             do throws(StoreFailure) {
                 try await renew()
             } catch {
