@@ -39,7 +39,7 @@ struct InspectionTests {
             "connection", "version", "encoding", "session", "connections", "schema", "size", "head", "nodes",
             "deliveries", "replication", "clock", "bus",
         ] { #expect(findings[check]?.severity == .ok, "\(check)") }
-        #expect(findings["nodes"]?.text == "1 nodes run")
+        #expect(findings["nodes"]?.text == "1 node runs")
         #expect(findings["connections"]?.text.hasPrefix("a node needs 8 connections") == true)
         await engine.close()
     }
