@@ -86,7 +86,9 @@ extension Engine {
 public struct NodeStatistics: Sendable {
     /// Calls, and the sum of their durations.
     public struct Timing: Sendable, Equatable {
+        /// The number of calls.
         public var count: UInt64 = 0
+        /// The sum of the durations of the calls.
         public var duration: Duration = .zero
 
         /// Creates a timing without calls.

@@ -77,7 +77,9 @@ struct TableFacts: Sendable {
 
     private var nodesFinding: ClusterFinding {
         let owners = lanesOfNodes.map { "node \($0.node) owns \($0.lanes)" }
-        let parts = [nodes == 1 ? "1 node runs" : "\(nodes) nodes run"] + (owners.isEmpty ? [] : [owners.joined(separator: ", ") + " lanes"])
+        let parts =
+            [nodes == 1 ? "1 node runs" : "\(nodes) nodes run"]
+            + (owners.isEmpty ? [] : [owners.joined(separator: ", ") + " lanes"])
         return ClusterFinding("nodes", .ok, parts.joined(separator: "; "))
     }
 
