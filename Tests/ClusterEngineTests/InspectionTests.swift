@@ -40,7 +40,7 @@ struct InspectionTests {
             "deliveries", "replication", "clock", "bus",
         ] { #expect(findings[check]?.severity == .ok, "\(check)") }
         #expect(findings["nodes"]?.text == "1 node runs")
-        #expect(findings["connections"]?.text.hasPrefix("a node needs 8 connections") == true)
+        #expect(findings["connections"]?.text.hasPrefix("a node needs 9 connections") == true)
         await engine.close()
     }
 
@@ -133,8 +133,8 @@ struct ServerSettingsTests {
         await connection.close()
         let finding = facts.findings(nodes: 1, readers: 4).first { $0.check == "connections" }
         #expect(finding?.severity == .warning)
-        #expect(finding?.text == "a node needs 8 connections, and the server permits 6")
-        #expect(facts.findings(nodes: 1, readers: 2).first { $0.check == "connections" }?.severity == .ok)
+        #expect(finding?.text == "a node needs 9 connections, and the server permits 6")
+        #expect(facts.findings(nodes: 1, readers: 1).first { $0.check == "connections" }?.severity == .ok)
     }
 
     @Test("of the collation have no effect on the indexes")

@@ -51,17 +51,16 @@ public struct GatewayServer: Sendable {
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }
-        let (engine, presence) = try await configuration.store().open(configuration)
+        let store = try await configuration.store().open(configuration)
         do {
-            let assembly = try ServiceContainer(
-                configuration, on: claimed, engine: engine, presence: presence, loop: loop, logger: logger)
+            let assembly = try ServiceContainer(configuration, on: claimed, store: store, loop: loop, logger: logger)
             try await sealSecrets(assembly)
             try await serve(assembly, whenListening, stop)
         } catch {
-            await engine.close()
+            await store.engine.close()
             throw error
         }
-        await engine.close()
+        await store.engine.close()
     }
 
     /// Starts the parts of the gateway in the order of their dependencies, and stops them in reverse order.

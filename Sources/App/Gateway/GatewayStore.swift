@@ -11,9 +11,8 @@ enum GatewayStore: Equatable {
 
     /// Opens the store. Creates its directory or its tables if they do not exist.
     ///
-    /// - Returns: the engine, and the store of presence; nil to keep presence in the memory of this process.
     /// - Throws: `SettingError` when the data directory cannot be used; the errors of the engine.
-    func open(_ configuration: Configuration) async throws -> (engine: any Engine, presence: (any PresenceStore)?) {
+    func open(_ configuration: Configuration) async throws -> OpenStore {
         let logger = Logger(label: "store")
         switch self {
         case .directory(let path):
@@ -21,12 +20,12 @@ enum GatewayStore: Equatable {
             try data.requireComplete()
             let engine = try await SQLiteEngine(
                 SQLiteEngineSettings(path: data.database, limits: configuration.limits, logger: logger))
-            return (engine, nil)
+            return OpenStore(engine: engine, presence: nil, clock: .system)
         case .cluster(let url, let bus):
             var settings = ClusterEngineSettings(limits: configuration.limits, logger: logger)
             settings.readers = configuration.engineConnections
             let engine = try await ClusterEngine(url: url, bus: bus, settings: settings)
-            return (engine, engine.presence)
+            return OpenStore(engine: engine, presence: engine.presence, clock: engine.clock)
         }
     }
 
@@ -47,6 +46,15 @@ enum GatewayStore: Equatable {
             SettingError("engine: the database does not contain a gateway's data; pass the right URL with --engine")
         }
     }
+}
+
+/// A store that is open.
+struct OpenStore {
+    let engine: any Engine
+    /// The presence of a cluster; nil to keep presence in the memory of this process.
+    let presence: (any PresenceStore)?
+    /// The clock of all parts of the gateway. The nodes of a cluster have the same time, even if their own clocks differ.
+    let clock: WallClock
 }
 
 extension Configuration {

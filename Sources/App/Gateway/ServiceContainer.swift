@@ -31,16 +31,15 @@ struct ServiceContainer: Sendable {
     let exporter: TraceExporter?
 
     init(
-        _ configuration: Configuration, on claimed: ReservedAddress, engine: any Engine,
-        presence: (any PresenceStore)?, loop: Loop, logger: Logger
+        _ configuration: Configuration, on claimed: ReservedAddress, store: OpenStore, loop: Loop, logger: Logger
     ) throws {
         self.configuration = configuration
         inForce = Lock(configuration)
         self.loop = loop
         exporter = try configuration.traceExporter()
         service = ChatService(
-            engine: engine, presence: presence, limits: configuration.limits, vault: try configuration.vault(),
-            executor: loop, tasks: LoopTasks(loop), tracer: exporter?.tracer)
+            engine: store.engine, presence: store.presence, limits: configuration.limits, clock: store.clock,
+            vault: try configuration.vault(), executor: loop, tasks: LoopTasks(loop), tracer: exporter?.tracer)
         service.eventTypes.observeUnusable { version in
             logger.error(
                 "cannot use a schema; events of its type are rejected in mode enforce, and not checked in other modes",

@@ -50,20 +50,21 @@ actor RecordCatchUp {
     private func read() async -> Outcome {
         do throws(ChatError) {
             let revision = try await directory.revision()
-            guard await reach(revision) else { return .failure(.recordsBehind) }
+            guard await Self.reach(revision, mirrors) else { return .failure(.recordsBehind) }
             return .success(revision)
         } catch {
             return .failure(error)
         }
     }
 
-    private func reach(_ revision: Revision) async -> Bool {
-        await withTaskGroup(of: Bool.self) { [mirrors] group in
+    /// Waits until mirrors have applied the changes up to a revision. Returns false after ``patience``.
+    static func reach(_ revision: Revision, _ mirrors: [RecordMirror]) async -> Bool {
+        await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 for mirror in mirrors { await mirror.reach(revision) }
                 return true
             }
-            group.addTask { (try? await Task.sleep(for: Self.patience)) == nil }
+            group.addTask { (try? await Task.sleep(for: patience)) == nil }
             let isReached = await group.next() ?? false
             group.cancelAll()
             return isReached
@@ -77,10 +78,18 @@ extension ChatService {
     /// most 100 per second. Returns immediately if no other node uses the store.
     ///
     /// - Returns: a revision of the directory of records up to which changes are applied; zero if no other node uses
-    ///   the store. Pass it to ``RecordMirror/reach(_:)`` to wait for another mirror.
+    ///   the store.
     /// - Throws: `.unavailable` when the store cannot be read.
     @discardableResult public func catchUp() async throws(ChatError) -> Revision {
         isShared ? try await recordCatchUp.run() : 0
+    }
+
+    /// Waits until a mirror too includes all changes that any node committed before this call.
+    ///
+    /// - Throws: `.unavailable` when the store cannot be read, or when the mirror needs more than a second.
+    public func catchUp(_ mirror: RecordMirror) async throws(ChatError) {
+        guard isShared else { return }
+        guard await RecordCatchUp.reach(try await recordCatchUp.run(), [mirror]) else { throw .recordsBehind }
     }
 
     /// Runs a check of records in memory. If the check rejects the request, catches up with the store (``catchUp()``)
@@ -103,7 +112,10 @@ extension ChatService {
 
 extension ChatError {
     /// True for the codes of errors that records in memory may cause, and newer records may avoid.
-    var mayBeOutdated: Bool { [.unauthorized, .forbidden, .notFound, .invalid].contains(code) }
+    var mayBeOutdated: Bool {
+        // No record makes up for a missing credential.
+        [.unauthorized, .forbidden, .notFound, .invalid].contains(code) && slug != "credential_missing"
+    }
 
     fileprivate static let recordsBehind = ChatError(
         .unavailable, "this node has not read the newest changes of the other nodes yet; try again",

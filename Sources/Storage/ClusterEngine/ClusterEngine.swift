@@ -15,6 +15,8 @@ public final class ClusterEngine: Engine {
     public let directory: any Directory
     /// The delivery queue.
     public let deliveries: any DeliveryQueue
+    /// The clock of timetokens, which follows the clock of PostgreSQL. All nodes have about the same time.
+    public var clock: WallClock { WallClock { [clock = settings.clock] in clock.now } }
     /// The presence of users on all nodes, for `ChatService(engine:presence:)`. A node takes part from the first call on.
     public var presence: any PresenceStore { clusterPresence }
     private let clusterPresence: ClusterPresence

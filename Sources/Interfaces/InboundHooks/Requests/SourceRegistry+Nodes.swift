@@ -52,9 +52,10 @@ extension SourceRegistry {
         return try await allRequests(of: source).first { $0.id == id }
     }
 
-    /// Reads a source that is not in memory, because another node may have just created it.
+    /// Reads the changes of other nodes if a source is not in memory, because another node may have just created it.
+    /// Anyone can post to an unknown source, so the posts share the reads of the store.
     func load(_ id: String, in app: String?) async throws(ChatError) {
-        guard receiver(id, in: app) == nil, let key = key(of: id, in: app) else { return }
-        try await refresh(key)
+        guard receiver(id, in: app) == nil, key(of: id, in: app) != nil else { return }
+        try await service.catchUp(mirror)
     }
 }

@@ -26,7 +26,7 @@ public final class SourceRegistry: Sendable {
         var firstApp: AppID?
     }
 
-    private let mirror: RecordMirror
+    let mirror: RecordMirror
     private let state = Lock(State())
     /// The latest requests of each source.
     let requests: RequestLog
@@ -264,9 +264,6 @@ extension SourceRegistry {
                 metadata: ["record": "\(key.id)", "error": "\(error.message)"])
         }
     }
-
-    /// Reads the record of a source, and updates the source in memory.
-    func refresh(_ key: RecordKey) async throws(ChatError) { try await mirror.refresh(key, apply) }
 
     /// Updates the sources in memory with the current state of a source's or app's record; nil for a deleted record.
     private func apply(_ key: RecordKey, _ record: Record?) {

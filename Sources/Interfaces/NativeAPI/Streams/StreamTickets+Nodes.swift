@@ -111,9 +111,16 @@ extension LiveStreams {
             return .here
         case .elsewhere(let node, let etag):
             let call = TicketCall(ticket: text, id: lastID)
-            if let answer = try await service.nodes.call(TicketCall.callName, of: node, call.json) {
-                let isFinished = answer == JSONText(string: StreamTickets.TicketResult.finished.rawValue)
-                return isFinished ? .finished : .moving(etag: etag)
+            do throws(ChatError) {
+                if let answer = try await service.nodes.call(TicketCall.callName, of: node, call.json) {
+                    let isFinished = answer == JSONText(string: StreamTickets.TicketResult.finished.rawValue)
+                    return isFinished ? .finished : .moving(etag: etag)
+                }
+            } catch {
+                // The node has probably just ended. An error would end the client's stream for good, because an
+                // EventSource connects again only after a response with 200. If the node lives, the new use of the ticket
+                // closes its stream.
+                guard error.code == .unavailable || error.code == .overloaded else { throw error }
             }
             try await requireReadable(lastID, ticket, chat)
             return .moving(etag: etag)

@@ -34,9 +34,9 @@ struct ServerFacts: Sendable {
         ]
     }
 
-    /// The number of connections of a node besides those that read: the follower, and the writers of the log, of the
-    /// delivery queue and of presence.
-    static let otherConnections = 4
+    /// The number of connections of a node besides those that read: the follower, the lease, and the writers of the log,
+    /// of the delivery queue and of presence.
+    static let otherConnections = 5
     private static let oldestVersion = 150_000
 
     let versionNumber: Int

@@ -68,7 +68,12 @@ final class PostgresStore: ClusterStore {
                 await connection.close()
                 throw PostgresFailure(kind: .unreachable, message: "the engine is closed")
             }
-            return try await PostgresTransaction.begin(connection, number: number, of: writerID, names)
+            do throws(PostgresFailure) {
+                return try await PostgresTransaction.begin(connection, number: number, of: writerID, names)
+            } catch {
+                if error.isConnectionUsable { _ = try await connection.run([Statement("ROLLBACK")]) }
+                throw error
+            }
         } catch {
             throw StoreFailure(error)
         }

@@ -21,7 +21,8 @@ struct ClusterQueue: Sendable {
             lanes: [], life: UInt64(number), clock: WallClock { clock.now }, storage: storage)
         lanes.setScheduler(scheduler)
         node = QueueNode(
-            lanes: lanes, storage: storage, writer: writer, pool: database.pool, bus: bus, memory: memory,
+            lanes: lanes, storage: storage, writer: writer,
+            pool: ConnectionPool(database.settings, size: 1, logger: settings.logger), bus: bus, memory: memory,
             settings: settings)
         deliveries = ClusterDeliveries(
             node: node, scheduler: scheduler, writer: writer, reads: reads, memory: memory)

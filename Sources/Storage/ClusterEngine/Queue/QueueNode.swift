@@ -13,6 +13,7 @@ final class QueueNode: Sendable {
     let lanes: OwnedLanes
     private let storage: ClusterQueueStorage
     private let writer: QueueWriter
+    /// A connection of its own, so that the lease does not wait behind other reads.
     private let pool: ConnectionPool
     private let bus: (any ClusterBus)?
     private let memory: NodeMemory
@@ -173,15 +174,24 @@ final class QueueNode: Sendable {
 
     // MARK: Regular work
 
+    /// The interval between two attempts to renew the lease after a failure.
+    private static let renewalRetry: Duration = .milliseconds(250)
+
     /// Renews the lease until the task is cancelled.
     func keepLease() async {
+        var wait = settings.nodeLease.renewal
         while !Task.isCancelled {
-            await settings.scheduler.sleep(settings.nodeLease.renewal)
+            await settings.scheduler.sleep(wait)
             guard !Task.isCancelled else { return }
             do throws(StoreFailure) {
                 try await renew()
+                wait = settings.nodeLease.renewal
             } catch {
-                settings.logger.warning("the lease of the node is not renewed", metadata: ["failure": "\(error)"])
+                // While the store is away, only its first failure is logged.
+                if wait != Self.renewalRetry {
+                    settings.logger.warning("the lease of the node is not renewed", metadata: ["failure": "\(error)"])
+                }
+                wait = Self.renewalRetry
                 if !isLeaseSafe { lanes.remove(lanes.all) }
             }
         }
@@ -255,6 +265,7 @@ final class QueueNode: Sendable {
         } catch {
             settings.logger.notice("the lanes of the node stay its own until its lease ends")
         }
+        await pool.close()
     }
 }
 
