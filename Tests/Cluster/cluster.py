@@ -4,6 +4,7 @@ import glob
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
@@ -23,9 +24,17 @@ STORE_SECONDS = 5  # the default of limits.store_seconds
 
 
 def free_port():
-    with closing(socket.socket()) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """A free port that the system does not give to a connection before the server has taken it: Linux takes those from
+    32768 on (ip_local_port_range)."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with closing(socket.socket()) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("0.0.0.0", port))
+            except OSError:
+                continue
+            return port
+    raise AssertionError("no port is free")
 
 
 def wait_until(condition, seconds, what):
