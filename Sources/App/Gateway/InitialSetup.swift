@@ -95,7 +95,8 @@ struct AdminKeyFile {
         guard lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else {
             throw SettingError("data: cannot replace '\(path)', because it is a directory")
         }
-        // A file with this name is from an interrupted start of a process with the same number. Its key is not in use.
+        // A file with this name is from an interrupted start of a process with the same number. Its key is not in use,
+        // because the store is empty.
         guard unlink(draft.path) == 0 || errno == ENOENT else { throw draft.failure("replace") }
         // O_EXCL creates a new file or fails. It does not follow a symbolic link that another user may have created.
         let file = open(draft.path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)

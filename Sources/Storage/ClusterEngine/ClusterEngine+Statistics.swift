@@ -2,7 +2,7 @@ public import ChatModel
 import Postgres
 
 extension ClusterEngine {
-    /// What this node has measured.
+    /// The measurements of this node.
     public func nodeStatistics() async -> NodeStatistics? {
         var statistics = NodeStatistics()
         statistics.commits = await writer.commits

@@ -7,6 +7,8 @@ public struct ClusterServers: Sendable {
     private let bus: BusSettings?
     private let readers: Int
 
+    /// Finds the servers in the settings. Opens no connection.
+    ///
     /// - Throws: `SettingError` for invalid settings, and for settings of a gateway with a data directory.
     public init(_ configuration: Configuration) throws(SettingError) {
         guard case .cluster(let url, let bus) = try configuration.store() else {

@@ -7,8 +7,9 @@ import Signing
 /// connection it holds.
 ///
 /// A call is a record, and so is its answer. Nodes see each other's records through the directory, so they need no
-/// connection to each other. A call costs three commits. Calls are therefore made only for requests of operators, and for
-/// a client that continues on another node. Without other nodes, no record is written.
+/// connection to each other. A call costs three commits, so emits and polls make none. Calls are made for streams,
+/// sessions and tickets of another node, and for what nodes have in memory about webhooks and sources. Without other
+/// nodes, no record is written.
 public final class NodeCalls: Sendable {
     /// Answers the calls of one name.
     public typealias Handler = @Sendable (_ argument: JSONValue) async throws -> JSONText

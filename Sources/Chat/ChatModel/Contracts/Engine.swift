@@ -18,7 +18,7 @@ public protocol Engine: Sendable {
     func health() async -> EngineHealth
     /// Statistics about the store. Collecting them may take seconds, so do not call this method often.
     func statistics() async throws(ChatError) -> EngineStatistics
-    /// What this node of a cluster has measured; nil for an engine that is not part of a cluster. Reads no storage.
+    /// The measurements of this node of a cluster; nil for an engine that is not part of a cluster. Reads no storage.
     func nodeStatistics() async -> NodeStatistics?
     /// Stops accepting work, finishes accepted work and gives back leases. The engine writes nothing after `close`
     /// returns.
@@ -82,7 +82,7 @@ extension Engine {
     public func statistics() async throws(ChatError) -> EngineStatistics { EngineStatistics() }
 }
 
-/// What one node of a cluster measures. The counts begin at zero when the node starts.
+/// The measurements of one node of a cluster. The counts begin at zero when the node starts.
 public struct NodeStatistics: Sendable {
     /// Calls, and the sum of their durations.
     public struct Timing: Sendable, Equatable {

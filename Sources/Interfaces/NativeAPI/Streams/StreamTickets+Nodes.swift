@@ -88,7 +88,7 @@ struct TicketCall: Sendable {
 }
 
 extension LiveStreams {
-    /// How a request continues with a ticket.
+    /// The result of the checks of a request with a ticket.
     enum TicketUse: Sendable {
         /// The ticket is used on this node, or for the first time.
         case here

@@ -3,7 +3,7 @@ import ChatModel
 import JSON
 import Locking
 
-/// What nodes tell each other about webhooks. Attempts of one webhook may be made by one node after the other, and each
+/// The calls between nodes about webhooks. Attempts of one webhook may be made by one node after the other, and each
 /// node has the state of its own attempts in memory.
 extension WebhookRegistry {
     private static let stateCall = "webhook.states"

@@ -104,7 +104,7 @@ final class NATSBus: ClusterBus {
     }
 }
 
-/// What a node knows of its connection to NATS.
+/// The state of a node's connection to NATS.
 private final class BusState: Sendable {
     private struct State: Sendable {
         var lost: @Sendable () -> Void = {}

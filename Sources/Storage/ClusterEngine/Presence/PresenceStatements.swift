@@ -166,7 +166,7 @@ enum PresenceStatements {
         Statement("UPDATE presence_node SET ready = true WHERE node = $1", [.integer(node)])
     }
 
-    /// What a node must read regularly: the epoch, its own row, the dead nodes, and the news about its rows.
+    /// The regular reads of a node: the epoch, its own row, the dead nodes, and the news about its rows.
     static func poll(_ node: Int64, limit: Int) -> [Statement] {
         [
             epoch,
@@ -273,7 +273,7 @@ enum PresenceStatements {
     }
 }
 
-/// What a node must learn about one of its rows.
+/// A change that another node has made to a row of a node, and that the node has not read yet.
 enum PresenceNews: Int64 {
     /// The user left on another node.
     case ended = 1
