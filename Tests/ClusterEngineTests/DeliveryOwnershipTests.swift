@@ -38,10 +38,15 @@ private struct TwoNodes {
         ])
     }
 
-    func plan(_ events: ClosedRange<UInt64>, on node: ClusterEngine) async throws {
-        let items = events.map {
-            PlannedDelivery(
-                id: "dlv_\($0)", subscriber: subscriber, event: Timetoken($0), type: "t", channel: "room")
+    func plan(
+        _ events: ClosedRange<UInt64>, for subscribers: [SubscriberID]? = nil, on node: ClusterEngine
+    ) async throws {
+        let items = (subscribers ?? [subscriber]).flatMap { subscriber in
+            events.map {
+                PlannedDelivery(
+                    id: subscriber == self.subscriber ? "dlv_\($0)" : "dlv_\(subscriber.name)_\($0)",
+                    subscriber: subscriber, event: Timetoken($0), type: "t", channel: "room")
+            }
         }
         let cursor = CursorName("c")
         try await node.deliveries.plan(
@@ -126,6 +131,32 @@ struct DeliveryOwnershipTests {
         try await nodes.plan(2...2, on: nodes.second)
         #expect(try await next.map(\.delivery.event) == [2])
         await nodes.close()
+    }
+
+    @Test("of many busy subscribers are passed on to a node that has none", arguments: [false, true])
+    func sharing(_ withBus: Bool) async throws {
+        let nodes = try await TwoNodes(withBus: withBus)
+        let subscribers = (1...12).map { SubscriberID("wh\($0)", in: nodes.subscriber.app) }
+        for subscriber in subscribers { try await nodes.first.deliveries.set(.open, of: subscriber, concurrency: 1) }
+        try await nodes.plan(1...3, for: subscribers, on: nodes.first)
+        let before = try await nodes.first.deliveries.lease(99, wait: .zero)
+        #expect(before.count == 12)
+        #expect(try await nodes.second.deliveries.lease(99, wait: .seconds(3)).isEmpty, "all are in flight")
+        let recorded = try await nodes.first.deliveries.finish(before.map { ($0, nodes.outcome(.delivered)) })
+        #expect(!recorded.contains(false))
+        let moved = try await nodes.second.deliveries.lease(99, wait: .seconds(60))
+        #expect(!moved.isEmpty && moved.allSatisfy { $0.delivery.event == 2 })
+        await nodes.close()
+    }
+
+    @Test(
+        "are shared evenly: a node with more than a quarter above its share passes the surplus on",
+        arguments: [
+            (12, [0], 6), (12, [0, 0], 8), (12, [12], 0), (12, [20], 0), (12, [], 0), (3, [0], 2), (2, [0], 0),
+            (60, [50], 0), (100, [50], 25), (100, [50, 200], 25),
+        ])
+    func surplus(_ own: Int, _ others: [Int], _ surplus: Int) {
+        #expect(QueueTransaction.surplus(of: own, besides: others) == surplus)
     }
 
     @Test("follow settings that another node stores")

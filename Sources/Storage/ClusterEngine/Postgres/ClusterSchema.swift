@@ -96,7 +96,12 @@ enum ClusterSchema {
     /// The tables of the delivery queue.
     private static let queueOfVersion1 = [
         // The nodes that run, or ran lately. lease_until: by the clock of the database, in ticks.
-        "CREATE TABLE node(id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL)",
+        // seeks: callers of the node wait for deliveries of webhooks.
+        """
+        CREATE TABLE node(
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL,
+            seeks boolean NOT NULL DEFAULT false)
+        """,
         // The subscribers: webhooks, and pull subscriptions with pulled. reordering: the step of a change of `ordering`
         // that is under way (Reordering), 0 without one. waiting: the number of deliveries with the state 0. owner: the
         // node that leases the deliveries. wanted: a node that needs the lane. fence: the number of claims. version: the number of changes by other nodes.

@@ -21,6 +21,8 @@ final class OwnedLanes: Sendable {
         var mayClaim = true
         /// The time of the last claim.
         var claimed = Timetoken.zero
+        /// The time until which this node claims only late deliveries, because it passes lanes on to other nodes.
+        var restrainedUntil = Timetoken.zero
         /// The lanes of other nodes, and without an owner, that this node has changed.
         var changed: Set<Int64> = []
     }
@@ -130,6 +132,24 @@ final class OwnedLanes: Sendable {
 
     /// The time after which a claim is repeated without a reason, in ticks (50 ms).
     private static let claimInterval: UInt64 = 500_000
+
+    /// The time for which a node that passes lanes on leaves due deliveries to other nodes (3 s, in ticks).
+    private static let restraint: UInt64 = 3 * Timetoken.ticksPerSecond
+    /// The delay after which every node may claim a delivery (2 s, in ticks).
+    private static let lateness: UInt64 = 2 * Timetoken.ticksPerSecond
+
+    /// Leaves due deliveries to other nodes for three seconds, until they are two seconds late.
+    func restrain(now: Timetoken) {
+        state.withLock { $0.restrainedUntil = Timetoken(now.rawValue + Self.restraint) }
+    }
+
+    /// True while this node leaves due deliveries to other nodes.
+    func isRestrained(now: Timetoken) -> Bool { state.withLock { now < $0.restrainedUntil } }
+
+    /// The time by which a delivery must be due so that this node may claim its lane.
+    func claimableDue(now: Timetoken) -> Timetoken {
+        isRestrained(now: now) ? Timetoken(now.rawValue - min(now.rawValue, Self.lateness)) : now
+    }
 
     /// True if a claim may find due deliveries. The caller must then claim.
     func beginClaim(now: Timetoken) -> Bool {

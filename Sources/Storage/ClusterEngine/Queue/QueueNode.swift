@@ -222,7 +222,8 @@ final class QueueNode: Sendable {
     private func follow() async throws(ChatError) {
         let moment = memory.clock.now.rawValue + Self.idleTicks
         let idle = Lock<[Int64]>([])
-        let found: (reordered: [Int64], wanted: [Int64])
+        let isReleasing = scheduler.isReleasing
+        let found: QueueTransaction.Comparison
         do throws(ChatError) {
             found = try await writer.run { [memory, scheduler] (transaction) throws(PostgresFailure) in
                 // Lanes are suspended within the transaction. So a caller whose lane is suspended can claim it
@@ -237,6 +238,10 @@ final class QueueNode: Sendable {
             for number in idle.withLock({ $0 }) { scheduler.fetchFailed(number) }
             throw error
         }
+        scheduler.release(lanes: found.surplus)
+        if isReleasing || found.surplus > 0 { lanes.restrain(now: memory.clock.now) }
+        let released = idle.withLock { $0 }
+        if isReleasing, !released.isEmpty { lanes.changed(released) }
         for number in found.reordered { try await reorder(number) }
         for number in found.wanted { try await handOver(number) }
         // Two nodes whose callers wait for the same lane ask each other for it once in a while only.

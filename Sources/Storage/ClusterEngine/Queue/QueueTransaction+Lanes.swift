@@ -82,7 +82,7 @@ extension QueueTransaction {
             """
             s.state = 0 AND NOT s.pulled AND s.waiting > 0
             AND EXISTS (SELECT 1 FROM delivery d WHERE d.state = 0 AND d.ep = s.id AND d.due <= $3)
-            """, .timetoken(now))
+            """, .timetoken(lanes.claimableDue(now: now)))
     }
 
     /// Makes this node the owner of one lane, unless another live node owns it.
@@ -195,19 +195,34 @@ extension QueueTransaction {
         }
     }
 
-    /// Compares memory with the rows of the lanes of this node, and gives up lanes. Returns the lanes that must be
-    /// reordered, and those that other nodes need.
+    /// The work that a comparison of memory with the rows of this node's lanes has found.
+    struct Comparison: Sendable {
+        /// The lanes that must be reordered.
+        var reordered: [Int64] = []
+        /// The lanes that other nodes need.
+        var wanted: [Int64] = []
+        /// The number of webhooks above this node's share, which it should pass on to nodes with fewer.
+        var surplus = 0
+    }
+
+    /// Compares memory with the rows of the lanes of this node, and gives up lanes.
     ///
     /// - Parameter idle: the lanes to give up. They lease nothing until the end of the transaction.
-    func compareLanes(
-        givingUp idle: [Int64], _ memory: NodeMemory
-    ) async throws(PostgresFailure) -> (reordered: [Int64], wanted: [Int64]) {
+    func compareLanes(givingUp idle: [Int64], _ memory: NodeMemory) async throws(PostgresFailure) -> Comparison {
         let rows = try await run([
             Statement(
                 "UPDATE subscriber SET owner = NULL, wanted = NULL WHERE id = ANY($1) AND owner = $2",
                 [.integers(idle), .integer(lanes.node)]),
             Statement("SELECT \(LaneRow.columns) FROM subscriber s WHERE s.owner = $1", [.integer(lanes.node)]),
             Statement("SELECT name, tt FROM cursor"),
+            Statement(
+                "UPDATE node SET seeks = $2 WHERE id = $1 AND seeks <> $2",
+                [.integer(lanes.node), .boolean(scheduler.hasWaiters)]),
+            Statement(
+                """
+                SELECT (SELECT count(*) FROM subscriber s WHERE s.owner = n.id AND NOT s.pulled) FROM node n
+                WHERE n.id <> $1 AND n.seeks AND n.lease_until > \(LaneRow.databaseTime)
+                """, [.integer(lanes.node)]),
         ])
         let owned = LaneRow.all(rows[1])
         let lost = Set(lanes.all).subtracting(owned.map(\.number)).union(idle)
@@ -219,6 +234,22 @@ extension QueueTransaction {
             memory.retention.move(CursorName(rows[2].text(row, 0) ?? ""), to: rows[2].timetoken(row, 1) ?? .zero)
         }
         let mine = owned.filter { holder(of: $0) == .me && !idle.contains($0.number) }
-        return (mine.filter(\.isReordering).map(\.number), mine.filter { $0.wanted != nil }.map(\.number))
+        return Comparison(
+            reordered: mine.filter(\.isReordering).map(\.number),
+            wanted: mine.filter { $0.wanted != nil }.map(\.number),
+            surplus: Self.surplus(
+                of: mine.count { !$0.settings.isPulled },
+                besides: (0..<rows[4].count).compactMap { rows[4].integer($0, 0).map(Int.init) }))
+    }
+
+    /// The number of webhooks that a node should pass on to others, so that all of them have the same number.
+    ///
+    /// - Parameter own: the number of webhooks of this node.
+    /// - Parameter others: the numbers of the nodes whose callers wait for deliveries.
+    /// - Returns: 0 if this node has at most a quarter more than its share, so that webhooks do not move for ever.
+    static func surplus(of own: Int, besides others: [Int]) -> Int {
+        let fewer = others.filter { $0 < own }
+        let share = (own + fewer.reduce(0, +)) / (fewer.count + 1)
+        return own - share > max(1, share / 4) ? own - share : 0
     }
 }

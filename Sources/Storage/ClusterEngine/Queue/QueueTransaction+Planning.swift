@@ -33,7 +33,7 @@ extension QueueTransaction {
         let (new, inLine) = try await place(items, locked, numbers, memory.limits)
         let claimed = locked.values.filter { lane in
             holder(of: lane) == .nobody && lane.settings.state == .open && !lane.settings.isPulled
-                && !lane.isReordering && scheduler.hasWaiters
+                && !lane.isReordering && scheduler.hasWaiters && !lanes.isRestrained(now: now)
         }
         touch(locked.values.filter { lane in !claimed.contains { $0.number == lane.number } })
         let stored = Set(try await run([insert(new)])[0].deliveryKeys)

@@ -29,8 +29,9 @@ extension DeliveryScheduler {
         change { state in for number in numbers { state.remove(number) } }
     }
 
-    /// Returns the lanes without leases, without waiting callers, and without a delivery that is due by `moment`. They
-    /// lease nothing until ``remove(_:)`` or ``fetchFailed(_:)``.
+    /// Returns the lanes without leases, without waiting callers, and without a delivery that is due by `moment`, and
+    /// the lanes without leases that ``release(lanes:)`` has selected. They lease nothing until ``remove(_:)`` or
+    /// ``fetchFailed(_:)``.
     package func suspendIdleLanes(until moment: UInt64) -> [Int64] {
         state.withLock { state in
             let idle = state.lanes.values.filter { $0.isIdle(until: moment) && state.pullers[$0.number] == nil }
@@ -38,6 +39,36 @@ extension DeliveryScheduler {
             return idle.map(\.number)
         }
     }
+
+    /// Selects webhooks that this node passes on to other nodes. They lease nothing more, and
+    /// ``suspendIdleLanes(until:)`` returns them when their last lease has ended.
+    ///
+    /// Prefers lanes with few leases. A lane with a rate limit stays, because the next owner does not know when the last
+    /// attempts began.
+    ///
+    /// - Parameter count: the number of selected lanes, including those that are selected already. With 0, all selected
+    ///   lanes stay.
+    package func release(lanes count: Int) {
+        change { state in
+            let leaving = state.lanes.values.filter(\.isLeaving)
+            if count == 0 {
+                for lane in leaving {
+                    lane.isLeaving = false
+                    state.schedule(lane.number)
+                }
+            } else if leaving.count < count {
+                let staying = state.lanes.values.filter { lane in
+                    !lane.isLeaving && !lane.settings.isPulled && lane.settings.rate == nil
+                }
+                for lane in staying.sorted(by: { $0.leaseCount < $1.leaseCount }).prefix(count - leaving.count) {
+                    lane.isLeaving = true
+                }
+            }
+        }
+    }
+
+    /// True when ``release(lanes:)`` has selected lanes that this node still owns.
+    package var isReleasing: Bool { state.withLock { $0.lanes.values.contains(where: \.isLeaving) } }
 
     /// Suspends a lane until ``remove(_:)`` or ``fetchFailed(_:)``, and returns its leases.
     package func suspend(_ number: Int64) -> [TransferredLease] {

@@ -59,6 +59,8 @@ final class Lane: @unchecked Sendable, Scheduled {
     private(set) var beyond: UInt64?
     /// True while deliveries are being read from the database.
     var isFetching = false
+    /// True when the lane leases nothing more, because it moves to another node when its last lease has ended.
+    var isLeaving = false
     var scheduledDue: UInt64?
 
     init(_ stored: StoredSubscriber, in group: LaneGroup, unfinished: Int = 0) {
@@ -77,16 +79,17 @@ final class Lane: @unchecked Sendable, Scheduled {
     /// The time at which the lane's next attempt can begin. Nil when there is no waiting delivery, or when the lane
     /// must change first: for example, it is paused or has the maximum number of attempts in progress.
     var nextDue: UInt64? {
-        guard state == .open, !isReordering, !isFetching,
+        guard state == .open, !isReordering, !isFetching, !isLeaving,
             attemptsUnderWay < min(settings.concurrency, paceConcurrency ?? .max)
         else { return nil }
         guard let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond else { return nil }
         return max(due, notBefore, rateLimit?.next ?? 0)
     }
 
-    /// True when the lane has no lease, and no delivery that is due by `moment`.
+    /// True when the lane has no lease, and either no delivery that is due by `moment` or ``isLeaving``.
     func isIdle(until moment: UInt64) -> Bool {
         guard leaseCount == 0, !isFetching, !isReordering else { return false }
+        guard !isLeaving else { return true }
         guard state == .open, !settings.isPulled,
             let due = items.first.map({ min($0.due, beyond ?? .max) }) ?? beyond
         else { return true }
