@@ -21,6 +21,9 @@ struct ServerFacts: Sendable {
             "extra_float_digits": "1",
             // The listings have long expressions, which would be compiled for each statement on a large table.
             "jit": "off",
+            // Every statement reads rows through an index. Without statistics, which new tables do not have, the server
+            // prefers to scan whole tables.
+            "enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
             "statement_timeout": "\(milliseconds)ms",
             // Ends the session of a node that is paused, or has vanished without closing its connections.
             "idle_in_transaction_session_timeout": silence,

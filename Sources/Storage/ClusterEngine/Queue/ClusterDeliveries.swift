@@ -33,11 +33,9 @@ struct ClusterDeliveries: DeliveryQueue {
             if lanes.beginClaim(now: memory.clock.now) { _ = try await node.claim() }
             let leases = try await scheduler.leases(request, within: .zero)
             guard leases.isEmpty else { return leases }
-            if try await node.claim() > 0 {
-                let leases = try await scheduler.leases(request, within: .zero)
-                guard leases.isEmpty else { return leases }
-            }
-            return wait > .zero ? try await scheduler.leases(request, within: wait) : []
+            // While the caller waits, `QueueNode.followLanes` claims lanes for it.
+            guard wait == .zero else { return try await scheduler.leases(request, within: wait) }
+            return try await node.claim() > 0 ? try await scheduler.leases(request, within: .zero) : []
         }
     }
 
