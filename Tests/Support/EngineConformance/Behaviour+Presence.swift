@@ -132,6 +132,18 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                     .joined
                 ])
         },
+        PresenceBehaviour("a user who leaves on one node and comes back on another joins again") { trial in
+            let (ana, page) = (trial.presenceKey("ana"), HolderID("page"))
+            for (store, other) in [(trial.store, trial.otherBoard), (trial.otherBoard, trial.store)] {
+                _ = try await store.renew([ana], for: .seconds(300))
+                #expect(try await other.renew([ana], for: .seconds(300)).isEmpty)
+                #expect(try await other.leave([ana]).map(\.happening) == [.left])
+                #expect(try await store.renew([ana], for: .seconds(300)).map(\.happening) == [.joined])
+                #expect(try await other.leave([ana]).map(\.happening) == [.left])
+                #expect(try await store.hold([ana], of: trial.user("ana"), by: page).map(\.happening) == [.joined])
+                #expect(try await store.release(nil, by: page).map(\.happening) == [.left])
+            }
+        },
         PresenceBehaviour("a participant stays by any connection, and without one by signs of life") { trial in
             let presenceKey = PresenceKey(.participant, of: "ana", on: trial.channel("lobby"))
             _ = try await trial.store.renew([presenceKey], for: .seconds(10))
@@ -206,16 +218,21 @@ public struct PresenceBehaviour: Sendable, CustomTestStringConvertible {
                 for round in 0..<50 {
                     let user = "user\((number + round) % 10)"
                     let (presenceKey, holder) = (trial.presenceKey(user), HolderID("\(number)/\(round)"))
-                    changes += try await trial.store.hold([presenceKey], of: trial.user(user), by: holder)
-                    if round % 3 == 0 { changes += try await trial.store.renew([presenceKey], for: .seconds(1)) }
-                    if round % 5 == 0 { changes += try await trial.store.leave([presenceKey]) }
-                    if round % 2 == 0 { changes += try await trial.store.release(nil, by: holder) }
-                    try await trial.store.disconnect(holder, grace: .seconds(1))
+                    let store = trial.boards[number % trial.boards.count]
+                    changes += try await store.hold([presenceKey], of: trial.user(user), by: holder)
+                    if round % 3 == 0 { changes += try await store.renew([presenceKey], for: .seconds(1)) }
+                    if round % 5 == 0 { changes += try await store.leave([presenceKey]) }
+                    if round % 2 == 0 { changes += try await store.release(nil, by: holder) }
+                    try await store.disconnect(holder, grace: .seconds(1))
                 }
                 return changes
             }
             trial.clock.advance(by: .seconds(1))
-            let all = ledger + (try await trial.store.expire())
+            var all = ledger
+            for store in trial.boards { all += try await store.expire() }
+            // The counts are those of one order of all changes: each rise to a count matches one fall from it.
+            let (joins, ends) = (all.filter { $0.happening == .joined }, all.filter { $0.happening != .joined })
+            #expect(joins.map(\.occupancy).sorted() == ends.map { $0.occupancy + 1 }.sorted())
             for user in Set(all.map(\.presenceKey.user)) {
                 let own = all.filter { $0.presenceKey.user == user }.map(\.happening)
                 #expect(own.count(where: { $0 == .joined }) == own.count(where: { $0 != .joined }))

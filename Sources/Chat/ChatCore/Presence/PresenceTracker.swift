@@ -227,6 +227,7 @@ extension PresenceTracker {
             defer { (state.requests, state.isCheckQueued) = ([], false) }
             return state.requests
         }
+        await store.beginRound()
         var answers: [Answer] = []
         for request in requests { answers.append(await perform(request, &teller)) }
         teller.closeIntervals(at: clock.now)

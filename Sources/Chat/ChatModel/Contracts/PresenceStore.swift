@@ -9,12 +9,20 @@ public import JSON
 /// The beginning and the end of an entry are reported as one change each, on one node. Changes are returned in the
 /// order in which they happened. The caller must publish them: the store notifies nobody.
 ///
+/// A call that makes a user present sees every departure that another node completed before the call. Therefore a user
+/// who left on one node and comes back on another one joins.
+///
 /// No entry survives a restart of the whole installation. Counts are exact for one node. Between nodes they may be 2 s
 /// old.
 ///
 /// A gateway with one node uses `MemoryPresenceStore` in `ChatCore`. A storage engine for several nodes can implement
 /// this protocol itself. `EngineConformance` tests any implementation.
 public protocol PresenceStore: Sendable {
+    /// Announces that the requests for all following calls, up to the next announcement, have already arrived. A store
+    /// of several nodes then asks only once what other nodes have changed, instead of at each call. Without
+    /// announcements, each call sees what other nodes completed before it.
+    func beginRound() async
+
     /// Adds presence keys that a connection holds until `disconnect` or `release`. Keys that the connection already
     /// holds do not change. An empty list only registers the connection. From then on, the user's keys of the kind
     /// `participant` last as long as the user has a connection.
@@ -147,6 +155,9 @@ public struct Occupancy: Sendable, Equatable {
 }
 
 extension PresenceStore {
+    /// Does nothing, because a store of one process has nothing to ask.
+    public func beginRound() async {}
+
     /// Lists the users in a presence scope (a channel and a kind of presence) after `user`, in ascending order of their
     /// names.
     ///

@@ -16,14 +16,28 @@ extension ClusterPresence {
             try await register()
             return []
         }
-        try await apply(news: rows[3])
-        // Rows beyond the limit may concern recent connections, too.
-        if rows[3].count < Self.stepsMost { recentHolds = [:] }
+        try await learn(beginningWith: rows[3])
         guard watch.poll(at: uptime) else { return [] }
         return (0..<rows[2].count).compactMap { rows[2].integer($0, 0) }
     }
 
-    private func apply(news: Rows) async throws(ChatError) {
+    /// Learns what other nodes have changed in the rows of this node, up to now.
+    func learn() async throws(ChatError) {
+        try await learn(beginningWith: try await write([PresenceStatements.news(node, limit: Self.stepsMost)])[0])
+    }
+
+    private func learn(beginningWith first: Rows) async throws(ChatError) {
+        var news = first
+        try await apply(news)
+        while news.count == Self.stepsMost {
+            news = try await write([PresenceStatements.news(node, limit: Self.stepsMost)])[0]
+            try await apply(news)
+        }
+        unconfirmed = []
+    }
+
+    /// Changes memory before the rows. If the rows then remain, they are read again, which has no further effect.
+    private func apply(_ news: Rows) async throws(ChatError) {
         guard news.count > 0 else { return }
         var ended: [PresenceKey] = []
         var states: [(PresenceKey, JSONText?)] = []
@@ -35,25 +49,15 @@ extension ClusterPresence {
             case nil: break
             }
         }
-        try await write(PresenceStatements.takeNews(node, ended: ended, states: states))
         keep(states)
         // A key with pending steps was held again after the user had left.
         let waiting = Set(pending.map(\.presenceKey))
-        leaveElsewhere(ended.filter { !waiting.contains($0) })
-    }
-
-    /// Ends entries in memory whose users left on another node. A connection that began since the last poll holds the
-    /// key again, because it may have begun after that.
-    private func leaveElsewhere(_ keys: [PresenceKey]) {
-        let (now, gone) = (uptime, Set(keys))
-        let changes = memory.withLock { table in
-            _ = table.leave(keys, now: now)
-            return recentHolds.flatMap { holder, hold in
-                let again = hold.keys.filter { gone.contains($0) }
-                return again.isEmpty ? [] : (try? table.hold(again, of: hold.user, by: holder)) ?? []
-            }
-        }
-        add(changes)
+        let gone = ended.filter { !waiting.contains($0) }
+        let left = gone.filter { !unconfirmed.contains($0) }
+        pending += gone.filter { unconfirmed.contains($0) && isTaken($0) }.map { .enter($0) }
+        let now = uptime
+        memory.withLock { _ = $0.leave(left, now: now) }
+        try await write(PresenceStatements.takeNews(node, ended: ended, states: states))
     }
 
     /// Adds the entries of open channels that users with a connection to this node have entered on other nodes, so that

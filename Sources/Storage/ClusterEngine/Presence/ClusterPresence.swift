@@ -15,6 +15,9 @@ import StorageCore
 /// so a failure of PostgreSQL delays changes and loses none. After a failure, only ``expire()`` asks PostgreSQL, until it
 /// succeeds. Other calls then fail at once if they need PostgreSQL.
 ///
+/// A call that makes a user present first learns who has left on other nodes, once for all calls of a round. So memory
+/// answers only for users who are present in PostgreSQL, too, and needs no transaction for them.
+///
 /// The lease of the node shows that the node lives. The other nodes end what a dead node held. A node that was taken for
 /// dead begins its entries again.
 actor ClusterPresence: PresenceStore {
@@ -38,9 +41,11 @@ actor ClusterPresence: PresenceStore {
     var epoch: Int64?
     /// The last transaction, while its outcome is unknown.
     let unresolved = Lock<WrittenSteps?>(nil)
-    /// The connections that began since the last poll, with the keys that this node already held. PostgreSQL does not
-    /// know whether they began before or after the user left on another node.
-    var recentHolds: [HolderID: (user: UserID, keys: [PresenceKey])] = [:]
+    /// The keys that memory held when a call made their users present while PostgreSQL could not be asked. A user who
+    /// had left on another node before joins when it can be asked again.
+    var unconfirmed: Set<PresenceKey> = []
+    /// The calls for which this node knows who has left on other nodes.
+    private var knowledge = Knowledge.none
     /// The users whose first connection to this node began since the last poll.
     var newUsers: Set<UserID> = []
     /// The time of the database, in ticks, up to which this node knows the open channels that users have entered.
@@ -50,6 +55,14 @@ actor ClusterPresence: PresenceStore {
     /// True from a failure of PostgreSQL until ``expire()`` succeeds.
     private var isAway = false
     private var isClosed = false
+
+    private enum Knowledge {
+        /// Each call asks.
+        case none
+        /// The first call of the round asks, for all of them.
+        case ofNextCall
+        case ofRound
+    }
 
     /// The maximum number of steps in a transaction, and of rows in other statements.
     static let stepsMost = 500
@@ -82,22 +95,26 @@ actor ClusterPresence: PresenceStore {
 
     // MARK: Operations
 
+    func beginRound() async {
+        await turns.enter()
+        defer { turns.leave() }
+        knowledge = .ofNextCall
+    }
+
     func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange] {
-        try await perform { table throws(ChatError) in
+        try await perform(confirming: presenceKeys) { table throws(ChatError) in
             try self.admit()
             let isNew = !table.isConnected(user)
-            let known = presenceKeys.filter { table.isTaken($0) }
             let changes = try table.hold(presenceKeys, of: user, by: holder)
             if isNew { self.newUsers.insert(user) }
-            if !known.isEmpty { self.recentHolds[holder, default: (user, [])].keys += known }
             return changes
         }
     }
 
     func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange] {
-        try await perform { table throws(ChatError) in
+        try await perform(confirming: presenceKeys) { table throws(ChatError) in
             try self.admit()
             return try table.renew(presenceKeys, for: duration.nanoseconds, now: self.uptime)
         }
@@ -106,23 +123,18 @@ actor ClusterPresence: PresenceStore {
     func disconnect(_ holder: HolderID, grace: Duration) async throws(ChatError) {
         await turns.enter()
         defer { turns.leave() }
-        recentHolds[holder] = nil
         let now = uptime
         memory.withLock { $0.disconnect(holder, grace: grace.nanoseconds, now: now) }
     }
 
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange] {
         try await perform { table throws(ChatError) in
-            self.recentHolds[holder] = nil
-            return table.conclude(holder, for: duration.nanoseconds, now: self.uptime)
+            table.conclude(holder, for: duration.nanoseconds, now: self.uptime)
         }
     }
 
     func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) async throws(ChatError) -> [PresenceChange] {
-        try await perform { table throws(ChatError) in
-            self.recentHolds[holder] = nil
-            return table.release(presenceKeys, by: holder)
-        }
+        try await perform { table throws(ChatError) in table.release(presenceKeys, by: holder) }
     }
 
     func leave(_ presenceKeys: [PresenceKey]) async throws(ChatError) -> [PresenceChange] {
@@ -165,12 +177,16 @@ actor ClusterPresence: PresenceStore {
     }
 
     /// Carries out an operation in memory, and then in PostgreSQL.
+    ///
+    /// - Parameter presenceKeys: the keys whose users the operation makes present.
     private func perform(
+        confirming presenceKeys: [PresenceKey] = [],
         _ body: (inout PresenceTable) throws(ChatError) -> [PresenceChange]
     ) async throws(ChatError) -> [PresenceChange] {
         await turns.enter()
         defer { turns.leave() }
         guard !isClosed else { throw .closing }
+        await confirm(presenceKeys)
         let before = pending.count
         add(try memory.withLock { table throws(ChatError) in try body(&table) })
         let keys = Set(pending[before...].map(\.presenceKey))
@@ -183,6 +199,24 @@ actor ClusterPresence: PresenceStore {
             throw .presenceDelayed
         }
         return takeReports(of: keys)
+    }
+
+    /// Learns which users left on other nodes, if memory holds one of the keys. Without PostgreSQL, the operation goes
+    /// on, because it must not lose a connection.
+    private func confirm(_ presenceKeys: [PresenceKey]) async {
+        guard knowledge != .ofRound else { return }
+        let held = presenceKeys.filter(isTaken)
+        guard !held.isEmpty else { return }
+        if !isAway {
+            do throws(ChatError) {
+                try await learn()
+                if knowledge == .ofNextCall { knowledge = .ofRound }
+                return
+            } catch {
+                isAway = true
+            }
+        }
+        unconfirmed.formUnion(held)
     }
 
     /// - Throws: `.overloaded` when too many steps wait.

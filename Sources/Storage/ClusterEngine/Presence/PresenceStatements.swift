@@ -172,11 +172,16 @@ enum PresenceStatements {
             epoch,
             Statement("SELECT node FROM presence_node WHERE node = $1 AND NOT swept", [.integer(node)]),
             Statement("SELECT p.node FROM presence_node p WHERE p.node <> $1 AND \(isDead)", [.integer(node)]),
-            Statement(
-                """
-                SELECT app, kind, channel, member, news, state FROM presence WHERE node = $1 AND news <> 0 LIMIT $2
-                """, [.integer(node), .integer(Int64(limit))]),
+            news(node, limit: limit),
         ]
+    }
+
+    /// What other nodes have changed in the rows of a node.
+    static func news(_ node: Int64, limit: Int) -> Statement {
+        Statement(
+            """
+            SELECT app, kind, channel, member, news, state FROM presence WHERE node = $1 AND news <> 0 LIMIT $2
+            """, [.integer(node), .integer(Int64(limit))])
     }
 
     private static let isParticipant = """
