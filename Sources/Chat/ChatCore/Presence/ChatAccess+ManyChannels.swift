@@ -22,7 +22,10 @@ extension ChatAccess {
             try requireOwn(user, on: name, for: "presence.joined")
             if try await mayAppear(user, on: name) { presenceKeys.append(presenceKey(.occupant, user, name)) }
         }
-        let isNews = !states.isEmpty || !presenceKeys.allSatisfy { tracker.isPresent($0.user, $0.channel) }
+        // A user who has left on another node may still be in the memory of this node.
+        let isNews =
+            !states.isEmpty || tracker.store.hasOtherNodes
+            || !presenceKeys.allSatisfy { tracker.isPresent($0.user, $0.channel) }
         let owner = UserID(user, in: app)
         if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: presenceKeys.map(\.channel.name)) }
         let shown = states.map {

@@ -91,6 +91,9 @@ public protocol PresenceStore: Sendable {
     /// The channels on which a user has an entry of this kind, in the order of their names.
     func channels(of user: UserID, as kind: PresenceKind) async throws(ChatError) -> [ChannelID]
 
+    /// True when other nodes may end entries of this node. `isTaken` then learns of it up to 1 s later.
+    var hasOtherNodes: Bool { get }
+
     /// True when this node has an entry for the key. A cheap check, because it is called for every event and device.
     func isTaken(_ presenceKey: PresenceKey) -> Bool
 }
@@ -157,6 +160,9 @@ public struct Occupancy: Sendable, Equatable {
 extension PresenceStore {
     /// Does nothing, because a store of one process has nothing to ask.
     public func beginRound() async {}
+
+    /// False: all entries are those of one process.
+    public var hasOtherNodes: Bool { false }
 
     /// Lists the users in a presence scope (a channel and a kind of presence) after `user`, in ascending order of their
     /// names.

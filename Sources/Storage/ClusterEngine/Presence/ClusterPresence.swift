@@ -91,6 +91,8 @@ actor ClusterPresence: PresenceStore {
     /// Always true, because any node may die.
     nonisolated var mayExpire: Bool { true }
 
+    nonisolated var hasOtherNodes: Bool { true }
+
     nonisolated func isTaken(_ presenceKey: PresenceKey) -> Bool { memory.withLock { $0.isTaken(presenceKey) } }
 
     // MARK: Operations
