@@ -129,4 +129,23 @@ private struct DistantStore: PresenceStore {
             #expect(try await events(house).map(\.type) == ["presence.joined"])
         }
     }
+
+    @Test("summarizes a busy channel with the count at the time of the summary, to which other nodes contribute")
+    func countOfInterval() async throws {
+        var limits = Limits()
+        limits.announcedOccupants = 0
+        let clock = ManualClock()
+        try await run(DistantStore(), limits: limits, clock: clock) { house in
+            let presence = house.service.presence
+            presence.opened(HolderID("page"), of: UserID("ana", in: ChatFixture.app), presentOn: ["room"])
+            try await presence.tick()
+            clock.advance(by: limits.presenceInterval)
+            try await presence.tick()
+            let events = try await events(house)
+            #expect(events.map(\.type) == ["presence.interval"])
+            #expect(
+                events.first?.data.description
+                    == #"{"occupancy":\#(DistantStore.count),"joined":["ana"],"left":[],"timed_out":[]}"#)
+        }
+    }
 }

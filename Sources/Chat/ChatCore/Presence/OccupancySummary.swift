@@ -11,7 +11,8 @@ struct OccupancySummary {
     private static let namesMost = bytesMost / 4
 
     let due: Timetoken
-    private(set) var occupancy = 0
+    /// The number of users on the channel after the last change that was recorded.
+    var occupancy = 0
     private var net: [ExactText: PresenceChange.PresenceTransition] = [:]
     private var hasOverflown = false
 

@@ -62,11 +62,17 @@ struct PresenceEvents {
         return max(before, change.occupancy) > limits.announcedOccupants || intervals[change.presenceKey.channel] != nil
     }
 
-    /// Creates the events of the summaries whose interval has ended. If the clock was set back, ends all summaries.
-    mutating func closeIntervals(at now: Timetoken) {
+    /// Creates the events of the summaries whose interval has ended. If the clock was set back, ends all summaries. The
+    /// events have the current counts, because other nodes may have changed them since the last change of this node.
+    mutating func closeIntervals(_ store: any PresenceStore, at now: Timetoken) async {
         let longest = now.adding(limits.presenceInterval)
-        for (channel, interval) in intervals where interval.due <= now || interval.due > longest {
-            intervals[channel] = nil
+        let ended = intervals.filter { $0.value.due <= now || $0.value.due > longest }
+        guard !ended.isEmpty else { return }
+        let channels = ended.keys.sorted { ExactText($0.name) < ExactText($1.name) }
+        let counts = try? await store.counts(of: channels.map { PresenceScope(.occupant, $0) })
+        for (index, channel) in channels.enumerated() {
+            guard var interval = intervals.removeValue(forKey: channel) else { continue }
+            if let counts { interval.occupancy = counts[index] }
             guard let data = interval.data else { continue }
             untold.append(
                 EventDraft(

@@ -230,7 +230,7 @@ extension PresenceTracker {
         await store.beginRound()
         var answers: [Answer] = []
         for request in requests { answers.append(await perform(request, &teller)) }
-        teller.closeIntervals(at: clock.now)
+        await teller.closeIntervals(store, at: clock.now)
         await teller.report(engine, at: clock.now)
         let isQuiet = teller.isIdle && !store.mayExpire
         // If requests arrived meanwhile, the check stays active for the next round.
