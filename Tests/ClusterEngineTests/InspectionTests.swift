@@ -36,8 +36,8 @@ struct InspectionTests {
         // The test server does not write to the disk, and its role is a superuser.
         #expect(warned == ["durability", "rights"], "\(findings)")
         for check in [
-            "connection", "version", "encoding", "session", "connections", "schema", "size", "head", "nodes",
-            "deliveries", "replication", "clock", "bus",
+            "connection", "version", "encoding", "session", "connections", "schema", "identity", "size", "head",
+            "nodes", "deliveries", "replication", "clock", "bus",
         ] { #expect(findings[check]?.severity == .ok, "\(check)") }
         #expect(findings["nodes"]?.text == "1 node runs")
         #expect(findings["connections"]?.text.hasPrefix("a node needs 9 connections") == true)

@@ -69,6 +69,25 @@ struct RightsTests {
         await installation.server.stop()
     }
 
+    @Test("suffice to record a restore")
+    func restore() async throws {
+        let installation = try await Installation()
+        let database = try await installation.makeDatabase()
+        _ = try await ClusterEngine.upgrade(url: installation.url(database, "parley_owner"))
+        let url = installation.url(database, "parley")
+        let engine = try await ClusterEngine(url: url)
+        // The role of the command may be another one than that of the nodes.
+        for role in ["parley", "parley_owner"] {
+            let refused = await #expect(throws: ClusterEngineFailure.self) {
+                try await ClusterRestore(url: installation.url(database, role)).record(isComplete: false)
+            }
+            #expect(refused?.description.contains("a node uses the database") == true)
+        }
+        await engine.close()
+        #expect(try await ClusterRestore(url: url).record(isComplete: false) != nil)
+        await installation.server.stop()
+    }
+
     @Test("that do not suffice for missing or old tables are an error that names the remedy")
     func missingTables() async throws {
         let installation = try await Installation()

@@ -114,4 +114,71 @@ struct ClusterTests {
         #expect(failure?.description.contains("hush") == false)
         #expect(await unreachable.check().contains { $0.status == .failure })
     }
+
+    /// Runs a node, calls `body` with its address, and stops the node.
+    private func withNode<Value: Sendable>(
+        _ configuration: Configuration, _ body: @escaping @Sendable (String) async throws -> Value
+    ) async throws -> Value {
+        let (addresses, listening) = AsyncStream.makeStream(of: String.self)
+        let (ending, end) = AsyncStream.makeStream(of: Never.self)
+        return try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                defer { listening.finish() }
+                try await GatewayServer(configuration).run(
+                    whenListening: { listening.yield($0) }, until: { for await _ in ending {} })
+            }
+            var value: Value?
+            for await address in addresses {
+                value = try await body(address)
+                break
+            }
+            end.finish()
+            try await group.waitForAll()
+            return try #require(value)
+        }
+    }
+
+    @Test("tell clients of the events that a restored database has lost, after the command")
+    func restore() async throws {
+        let folder = try TemporaryFolder()
+        let client = try Client(options: ClientOptions(userAgent: "test", addressGuard: .disabled))
+        let server = try await PostgresServer.shared()
+        var original = Configuration()
+        original.listenPort = 0
+        original.isDevelopment = true
+        original.dataDirectory = folder.path + "/data"
+        original.engineURL = try await server.makeDatabaseURL()
+        let sent = try await withNode(original) { address in
+            await call(client, "POST", address + "/v1/channels/demo/messages", #"{"text":"hello"}"#)
+        }
+        let cursor = try #require(
+            String(decoding: sent.body, as: UTF8.self).firstMatch(of: /"timetoken":"([0-9]+)"/)
+        ).output.1
+        let name = try #require(original.engineURL.firstMatch(of: /test[0-9]+/)).output
+        try await server.execute("CREATE DATABASE restored_\(name) TEMPLATE \(name)")
+        let restored = {
+            var copy = original
+            copy.engineURL = original.engineURL.replacing(name, with: "restored_\(name)")
+            return copy
+        }()
+        var refusal = ""
+        do { _ = try await withNode(restored) { $0 } } catch { refusal = "\(error)" }
+        #expect(refusal.contains("run 'parley engine restored' before a node starts"))
+
+        let servers = try ClusterServers(restored)
+        let interval = try #require(try await servers.recordRestore(isComplete: false))
+        #expect(interval.after < interval.upTo && "\(interval.after)" >= cursor)
+        let (poll, running) = try await withNode(restored) { address in
+            let poll = await call(client, "GET", address + "/v1/poll?channel=demo&cursor=\(cursor)")
+            do throws(SettingError) {
+                _ = try await servers.recordRestore(isComplete: false)
+                return (poll, "")
+            } catch {
+                return (poll, error.description)
+            }
+        }
+        #expect(String(decoding: poll.body, as: UTF8.self).contains(#""reason":"restore""#))
+        #expect(running.contains("a node uses the database"))
+        await client.shutdown()
+    }
 }

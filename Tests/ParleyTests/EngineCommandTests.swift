@@ -25,3 +25,13 @@ import Testing
         #expect(run.code == 1 && run.errors.contains("no database exists at '/none/parley.db'"))
     }
 }
+
+@Suite("engine restored") struct EngineRestoredTests {
+    @Test("asks for a database, and reports that it cannot be used")
+    func database() async throws {
+        let none = try await parley("engine", "restored")
+        #expect(none.code == 1 && none.errors.contains("engine is not set"))
+        let unreachable = try await parley("engine", "restored", "--engine", "postgres://127.0.0.1:1/parley")
+        #expect(unreachable.code == 1 && unreachable.errors.contains("the PostgreSQL store cannot be used"))
+    }
+}

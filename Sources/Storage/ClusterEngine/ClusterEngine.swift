@@ -51,7 +51,8 @@ public final class ClusterEngine: Engine {
     ) async throws(ClusterEngineFailure) {
         let deadline = settings.limits.storeDeadline
         let store = try await PostgresStore.open(
-            ConnectionSettings(connectionInfo: url, applicationName: "parley", deadline: deadline),
+            ConnectionSettings(
+                connectionInfo: url, applicationName: PostgresStore.applicationName, deadline: deadline),
             readers: settings.readers, logger: settings.logger)
         var connection: NATSBus?
         if let bus {

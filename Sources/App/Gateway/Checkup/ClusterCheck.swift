@@ -1,7 +1,8 @@
+public import ChatModel
 import ClusterEngine
 import Logging
 
-/// The database and the bus of a cluster, for commands that check or upgrade them. They do not need a running gateway.
+/// The database and the bus of a cluster, for commands that check or change them. They do not need a running gateway.
 public struct ClusterServers: Sendable {
     private let url: String
     private let bus: BusSettings?
@@ -39,6 +40,21 @@ public struct ClusterServers: Sendable {
     public func upgrade() async throws(SettingError) -> Int {
         do throws(ClusterEngineFailure) {
             return try await ClusterEngine.upgrade(url: url, logger: Logger(label: "store"))
+        } catch {
+            throw SettingError(error.description)
+        }
+    }
+
+    /// Records that the database was restored from a backup or copied. No node may run.
+    ///
+    /// - Parameter isComplete: true if the database has all events of the original.
+    /// - Returns: the interval whose events are lost; nil for a complete copy.
+    /// - Throws: `SettingError` when a node runs, and when the database cannot be used.
+    public func recordRestore(
+        isComplete: Bool
+    ) async throws(SettingError) -> (after: Timetoken, upTo: Timetoken)? {
+        do throws(ClusterEngineFailure) {
+            return try await ClusterRestore(url: url).record(isComplete: isComplete).map { ($0.after, $0.upTo) }
         } catch {
             throw SettingError(error.description)
         }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ChatModel
 import ClientCommands
 import Gateway
 
@@ -6,8 +7,8 @@ import Gateway
 struct EngineCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "engine",
-        abstract: "Check the database and the bus of a cluster, upgrade its tables, or move data to it.",
-        subcommands: [Check.self, Upgrade.self, Migrate.self])
+        abstract: "Check the servers of a cluster, upgrade its tables, record a restore, or move data to it.",
+        subcommands: [Check.self, Upgrade.self, Restored.self, Migrate.self])
 
     /// `parley engine check`: checks the servers and the data of a cluster.
     struct Check: AsyncParsableCommand, ReadOnlyCommand {
@@ -52,6 +53,40 @@ struct EngineCommand: AsyncParsableCommand {
             } catch {
                 throw CommandFailure(error.description)
             }
+        }
+    }
+
+    /// `parley engine restored`: records that the database of a cluster was restored or copied.
+    struct Restored: AsyncParsableCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Record that the database of a cluster was restored from a backup, or copied.",
+            discussion: """
+                parley engine restored --engine postgres://parley@db1/parley
+
+                Run it once after a restore, before the first node starts. It gives the database a new identity, so \
+                that its nodes do not exchange messages with those of the original. Clients that could have received \
+                events after the backup receive a gap. No new event has a timetoken of the lost interval.
+                """)
+
+        @Flag(
+            help: """
+                Report no lost events: the copy was made while no node ran, for instance by pg_upgrade or to move the \
+                database to another server.
+                """)
+        var complete = false
+
+        @OptionGroup var options: ConfigurationOptions
+
+        func run() async throws {
+            let servers = try options.clusterServers()
+            let interval: (after: Timetoken, upTo: Timetoken)?
+            do throws(SettingError) {
+                interval = try await servers.recordRestore(isComplete: complete)
+            } catch { throw CommandFailure(error.description) }
+            let loss =
+                interval.map { "events from \($0.after.timestamp) to \($0.upTo.timestamp) are reported as lost" }
+                ?? "no events are reported as lost"
+            CommandEnvironment.current.console.output.line("the database has a new identity; \(loss)")
         }
     }
 

@@ -76,19 +76,20 @@ public struct ClusterInspection: Sendable {
         let facts = try await ServerFacts.read(connection)
         findings.append(
             ClusterFinding("connection", .ok, "the role '\(facts.role)' is connected to '\(facts.database)'"))
-        let found = try await ClusterSchema.version(connection)
+        let found = try await ClusterSchema.installation(connection)
         guard let found, found.version == ClusterSchema.migrations.count else {
             findings += facts.findings(nodes: 1, readers: readers)
             findings.append(schemaFinding(found?.version))
-            return found?.installation
+            return found?.identity
         }
         let tables = try await TableFacts.read(connection, clock: clock)
         findings += facts.findings(nodes: max(1, tables.nodes), readers: readers)
         findings.append(schemaFinding(found.version))
+        findings.append(found.finding)
         findings.append(try await facts.rightsFinding(connection))
         findings += tables.findings
         findings.append(try await ReplicationFacts.read(connection).finding)
-        return found.installation
+        return found.identity
     }
 
     private func schemaFinding(_ version: Int?) -> ClusterFinding {
@@ -109,6 +110,16 @@ public struct ClusterInspection: Sendable {
                 advice: "if the role of the nodes may not, run 'parley engine upgrade' as the owner of the tables")
         case let version?: return ClusterFinding("schema", .ok, "the tables have version \(version)")
         }
+    }
+}
+
+extension Installation {
+    /// The finding about the place of the database.
+    var finding: ClusterFinding {
+        guard isCopy else { return ClusterFinding("identity", .ok, "the database is where its tables were created") }
+        return ClusterFinding(
+            "identity", .failure, "the database was restored or copied from another place",
+            advice: "run 'parley engine restored' before a node starts (docs/cluster.md)")
     }
 }
 

@@ -184,41 +184,37 @@ enum ClusterSchema {
     /// Creates or migrates the tables if needed, all or none. Several nodes may call it at the same time. A role that
     /// may not create tables is sufficient if the tables have the newest version.
     ///
-    /// - Returns: the identity of the installation, drawn at random when the tables were created.
     /// - Throws: the failure of the server, or `.newerSchema` for tables of a newer version.
-    static func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> String {
-        var found = try await known(connection)
-        if found == nil || found?.version != migrations.count {
-            do throws(PostgresFailure) {
-                try await migrate(connection)
-            } catch {
-                // 55P03: the wait for a lock has ended.
-                guard error.sqlState != "55P03" else {
-                    throw .store(
-                        "another process creates or changes the tables: wait until it has ended, for instance 'parley engine migrate'"
-                    )
-                }
-                // 42501: a right is missing. 3F000: the role may use no schema of the search path.
-                guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
-                let state =
-                    found.map { "have version \($0.version), but this version of Parley needs \(migrations.count)" }
-                    ?? "are missing"
+    static func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> Installation {
+        let found = try await known(connection)
+        if let found, found.version == migrations.count { return found }
+        do throws(PostgresFailure) {
+            try await migrate(connection)
+        } catch {
+            // 55P03: the wait for a lock has ended.
+            guard error.sqlState != "55P03" else {
                 throw .store(
-                    "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the database"
+                    "another process creates or changes the tables: wait until it has ended, for instance 'parley engine migrate'"
                 )
             }
-            found = try await known(connection)
+            // 42501: a right is missing. 3F000: the role may use no schema of the search path.
+            guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
+            let state =
+                found.map { "have version \($0.version), but this version of Parley needs \(migrations.count)" }
+                ?? "are missing"
+            throw .store(
+                "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the database"
+            )
         }
-        return found?.installation ?? ""
+        guard let made = try await known(connection) else { throw .store("the tables are missing") }
+        return made
     }
 
-    /// The version of the tables and the identity of the installation, if this program knows the version.
-    private static func known(
-        _ connection: Connection
-    ) async throws(ClusterEngineFailure) -> (version: Int, installation: String)? {
-        let found: (version: Int, installation: String)?
+    /// The installation, if this program knows the version of its tables; nil without tables.
+    private static func known(_ connection: Connection) async throws(ClusterEngineFailure) -> Installation? {
+        let found: Installation?
         do throws(PostgresFailure) {
-            found = try await version(connection)
+            found = try await installation(connection)
         } catch {
             throw .store(error.message)
         }
@@ -228,15 +224,17 @@ enum ClusterSchema {
         return found
     }
 
-    /// The version of the tables and the identity of the installation; nil without tables.
-    static func version(
-        _ connection: Connection
-    ) async throws(PostgresFailure) -> (version: Int, installation: String)? {
+    /// The installation; nil without tables.
+    static func installation(_ connection: Connection) async throws(PostgresFailure) -> Installation? {
         let exists = try await connection.run([Statement("SELECT to_regclass('engine') IS NOT NULL")])[0]
         guard exists.boolean(0, 0) == true else { return nil }
-        let rows = try await connection.run([Statement("SELECT version, installation FROM engine")])[0]
+        let rows = try await connection.run([
+            Statement("SELECT version, installation, place <> \(place) FROM engine")
+        ])[0]
         guard rows.count > 0 else { return nil }
-        return (Int(rows.integer(0, 0) ?? 0), rows.text(0, 1) ?? "")
+        return Installation(
+            version: Int(rows.integer(0, 0) ?? 0), identity: rows.text(0, 1) ?? "",
+            isCopy: rows.boolean(0, 2) ?? false)
     }
 
     private static func migrate(_ connection: Connection) async throws(PostgresFailure) {
@@ -255,11 +253,25 @@ enum ClusterSchema {
             // Shorter than the deadline of a connection, so that the failure names the cause.
             Statement("SET LOCAL lock_timeout = '3s'"),
             Statement("SELECT pg_advisory_xact_lock(7261736679)"),
-            Statement("CREATE TABLE IF NOT EXISTS engine(version integer NOT NULL, installation text NOT NULL)"),
+            Statement(
+                """
+                CREATE TABLE IF NOT EXISTS engine(
+                    version integer NOT NULL, installation text NOT NULL, place text NOT NULL)
+                """),
             Statement("SELECT version FROM engine"),
         ])[4]
         return rows.count == 0 ? nil : rows.integer(0, 0).map(Int.init)
     }
+
+    /// The server and the database of a session: the system identifier, which a standby has in common with its primary,
+    /// and the object identifier of the database. A dump does not contain them.
+    static let place = """
+        (SELECT c.system_identifier || '/' || d.oid FROM pg_control_system() c, pg_database d
+        WHERE d.datname = current_database())
+        """
+
+    /// A new identity of an installation.
+    static let newIdentity = "replace(gen_random_uuid()::text, '-', '')"
 
     /// The statements that create the tables, or migrate the tables of a version.
     static func statements(from found: Int?) -> [Statement] {
@@ -268,9 +280,19 @@ enum ClusterSchema {
         statements.append(
             Statement(
                 found == nil
-                    ? "INSERT INTO engine VALUES ($1, replace(gen_random_uuid()::text, '-', ''))"
+                    ? "INSERT INTO engine VALUES ($1, \(newIdentity), \(place))"
                     : "UPDATE engine SET version = greatest(version, $1)",
                 [.integer(Int64(migrations.count))]))
         return statements
     }
+}
+
+/// The row of the table `engine`.
+struct Installation: Sendable {
+    /// The version of the tables.
+    let version: Int
+    /// Drawn at random when the tables were created, and at each restore.
+    let identity: String
+    /// True if the tables were created in another database, and ``ClusterRestore`` has not run since.
+    let isCopy: Bool
 }

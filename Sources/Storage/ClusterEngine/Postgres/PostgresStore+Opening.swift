@@ -3,13 +3,17 @@ public import Logging
 import Postgres
 
 extension PostgresStore {
+    /// The name of the sessions of a node.
+    static let applicationName = "parley"
+
     /// Checks the server, creates or migrates the tables, and returns the store.
     static func open(
         _ settings: ConnectionSettings, readers: Int, logger: Logger
     ) async throws(ClusterEngineFailure) -> PostgresStore {
         let settings = sessions(settings)
         let installation = try await prepare(settings, readers: readers, logger: logger)
-        return PostgresStore(settings, installation: installation, readers: readers, logger: logger)
+        guard !installation.isCopy else { throw .store(installation.finding.sentence) }
+        return PostgresStore(settings, installation: installation.identity, readers: readers, logger: logger)
     }
 
     /// The settings of all connections of a node.
@@ -21,11 +25,9 @@ extension PostgresStore {
     }
 
     /// Checks the server, and creates or migrates the tables.
-    ///
-    /// - Returns: the identity of the installation.
     static func prepare(
         _ settings: ConnectionSettings, readers: Int, logger: Logger
-    ) async throws(ClusterEngineFailure) -> String {
+    ) async throws(ClusterEngineFailure) -> Installation {
         var settings = settings
         settings.preparedStatements = 0
         let connection: Connection

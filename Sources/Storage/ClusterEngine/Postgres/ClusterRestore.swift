@@ -1,0 +1,111 @@
+public import ChatModel
+import Postgres
+
+/// The record, in the database of a cluster, that the database was restored from a backup or copied from another
+/// database.
+public struct ClusterRestore: Sendable {
+    /// The interval of the events that the restore has lost.
+    public struct Interval: Sendable, Equatable {
+        /// The newest timetoken of the restored database.
+        public var after: Timetoken
+        /// The time of the record. All later timetokens are new.
+        public var upTo: Timetoken
+    }
+
+    private let settings: ConnectionSettings
+
+    /// - Parameter url: the database, as for ``ClusterEngine``. Its role may be that of the nodes.
+    public init(url: String) {
+        var settings = ConnectionSettings(
+            connectionInfo: url, applicationName: "parley engine restored", deadline: .seconds(600))
+        settings.needsWrites = true
+        settings.sessionSettings = ServerFacts.sessionSettings(deadline: settings.deadline)
+        self.settings = settings
+    }
+
+    /// Records the restore in one transaction. No node may run.
+    ///
+    /// The installation gets a new identity, and the place of the database becomes its home. New timetokens are later
+    /// than the time of PostgreSQL. What belongs to the nodes of the former time is removed: their leases, the leases of
+    /// consumers, presence, and ephemeral events.
+    ///
+    /// - Parameter isComplete: true if the database has all events of the original, so that no reader needs to learn of a
+    ///   loss.
+    /// - Returns: the lost interval; nil for a complete copy.
+    /// - Throws: ``ClusterEngineFailure`` when a node runs, when there are no tables or tables of another version, and
+    ///   when the server cannot be used. The database is then as before.
+    public func record(isComplete: Bool) async throws(ClusterEngineFailure) -> Interval? {
+        let connection: Connection
+        do throws(PostgresFailure) {
+            connection = try await Connection.open(settings)
+        } catch {
+            throw .store(PostgresStore.openingText(error))
+        }
+        let result: Result<Interval?, ClusterEngineFailure>
+        do throws(ClusterEngineFailure) {
+            result = .success(try await record(isComplete: isComplete, connection))
+        } catch {
+            result = .failure(error)
+        }
+        // Without a commit, the server rolls the transaction back.
+        await connection.close()
+        return try result.get()
+    }
+
+    private func record(
+        isComplete: Bool, _ connection: Connection
+    ) async throws(ClusterEngineFailure) -> Interval? {
+        do throws(PostgresFailure) {
+            let found = try await ClusterSchema.installation(connection)
+            guard let found else { throw .refused("there are no tables: restore the database first") }
+            let known = ClusterSchema.migrations.count
+            guard found.version == known else {
+                throw .refused(
+                    "the tables have version \(found.version), but this version of Parley needs \(known): "
+                        + (found.version < known ? "run 'parley engine upgrade' first" : "run a newer version"))
+            }
+            let start = try await connection.run([
+                Statement("BEGIN"), Statement("SET LOCAL lock_timeout = '3s'"),
+                // A node that starts meanwhile waits for the first table, and then reads the new identity.
+                Statement("LOCK TABLE engine, node, head IN ACCESS EXCLUSIVE MODE"), Self.sessionsOfNodes,
+                Statement(PostgresStore.selectHead),
+            ])
+            guard start[3].integer(0, 0) == 0 else {
+                throw .refused(
+                    "a node uses the database: stop all nodes (pg_stat_activity names their sessions 'parley')")
+            }
+            let head = PostgresStore.head(start[4])
+            let end = max(head.timetoken, head.time)
+            _ = try await connection.run(Self.changes(upTo: end, isComplete: isComplete) + [Statement("COMMIT")])
+            return isComplete ? nil : Interval(after: head.timetoken, upTo: end)
+        } catch {
+            throw .store(error.message)
+        }
+    }
+
+    /// Counts the sessions of nodes. The restored rows do not show whether a node runs: they are those of the time of
+    /// the backup. If the URL has an `application_name`, the sessions of the nodes have it too.
+    private static let sessionsOfNodes = Statement(
+        """
+        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+            AND application_name IN ($1, current_setting('application_name'))
+        """, [.text(PostgresStore.applicationName)])
+
+    private static func changes(upTo end: Timetoken, isComplete: Bool) -> [Statement] {
+        let removed = ["node", "lease", "passing", "presence", "presence_scope", "presence_node", "presence_epoch"]
+        return [
+            Statement("UPDATE engine SET installation = \(ClusterSchema.newIdentity), place = \(ClusterSchema.place)"),
+            Statement(
+                "UPDATE head SET tt = $1, restored = CASE WHEN $2 THEN restored ELSE $1 END",
+                [.timetoken(end), .boolean(isComplete)]),
+            // The deliveries need not wait until the leases of the former nodes end.
+            Statement("UPDATE subscriber SET owner = NULL, wanted = NULL WHERE owner IS NOT NULL"),
+        ] + removed.map { Statement("DELETE FROM \($0)") }
+    }
+}
+
+extension PostgresFailure {
+    fileprivate static func refused(_ message: String) -> PostgresFailure {
+        PostgresFailure(kind: .rejected, message: message)
+    }
+}
