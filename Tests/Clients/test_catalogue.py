@@ -9,8 +9,6 @@ from queue import Empty, Queue
 
 import requests
 
-import cluster
-
 # What the gateway reports of itself; each has a test where it is made.
 REPORTS = ("webhook.", "source.", "schema.", "key.", "stream.", "system.")
 
@@ -181,9 +179,6 @@ def test_every_type_happens(gateway, receiver):
     types = {entry["type"] for entry in listed if entry["built_in"]}
     # A session fails when its device has not come back within two minutes: shown where the clock can be moved.
     wanted = {name for name in types if not name.startswith(REPORTS)} - {"connection.failed"}
-    # A device that comes back to another node has a new session (docs/streams.md).
-    if cluster.IS_WANTED:
-        wanted -= {"connection.reconnected"}
     assert len(wanted) > 50
     hook = gateway.call("POST", "/v1/webhooks", {"url": receiver.url, "types": sorted(types)})
     assert hook.status_code == 201, hook.text

@@ -19,9 +19,10 @@ public final class NodeCalls: Sendable {
     /// The maximum number of calls of this node that wait for answers, and of received calls that are not read yet.
     static let most = 256
     /// The minimum ages of the records that a node may leave behind when it stops. A stream ticket resumes its stream for
-    /// an hour.
+    /// an hour, and a device its session for two minutes.
     private static let leftovers: [(kind: RecordKind, age: Duration)] = [
         (.nodeCall, .seconds(60)), (.nodeAnswer, .seconds(60)), (.streamTicket, .seconds(3600)),
+        (.deviceSession, .seconds(600)),
     ]
 
     private struct State {

@@ -116,6 +116,8 @@ public enum RecordKind: Int, Sendable, CaseIterable {
     case streamTicket = 40
     /// A call from one node to another, and its answer.
     case nodeCall = 41, nodeAnswer = 42
+    /// A device's session that the device can resume on any node.
+    case deviceSession = 43
 }
 
 /// The key of a record: its app, its kind and its id.

@@ -14,13 +14,15 @@ struct DeviceSession {
     var streams: Set<UInt64> = []
     /// The time at which the session's last stream broke; nil while a stream is open.
     var lost: Timetoken?
+    /// True while the device can resume the lost session on any node (``SessionOffer``).
+    var isOffered = false
 
     var isOpen: Bool { lost == nil }
 }
 
 /// The sessions of devices. A client that reconnects within two minutes continues its session. The user's other devices
 /// receive the session's changes, as `connection.…` events on the user's own channel. Confined to `LiveStreams`; stored
-/// in memory only.
+/// in memory only, apart from the lost sessions of a node of a cluster.
 struct DeviceSessions {
     static let resumeWindow: Duration = .seconds(120)
 
@@ -32,6 +34,12 @@ struct DeviceSessions {
             self.user = user
             self.device = device
         }
+
+        /// The device of a selection; nil without one.
+        init?(_ selection: Selection) {
+            guard let viewer = selection.viewer, let device = viewer.device else { return nil }
+            self.init(UserID(viewer.user, in: selection.channels.app), device)
+        }
     }
 
     private var sessions: [Device: DeviceSession] = [:]
@@ -39,6 +47,8 @@ struct DeviceSessions {
     /// The sessions that were lost, in the order in which their last streams broke. The entry of a resumed session
     /// stays until ``expire(now:)`` skips it.
     private var lost: [(device: Device, since: Timetoken)] = []
+    /// The devices of the sessions with ``DeviceSession/isOffered``, by the keys of their offers.
+    private var offered: [RecordKey: Device] = [:]
     private let random = SystemRandomSource()
 
     var isEmpty: Bool { sessions.isEmpty }
@@ -66,6 +76,8 @@ struct DeviceSessions {
         }
         let wasLost = !session.isOpen
         session.streams.insert(stream)
+        offered[SessionOffer.key(session)] = nil
+        session.isOffered = false
         session.lost = nil
         if wasLost { session.attempt += 1 }
         sessions[device] = session
@@ -87,7 +99,7 @@ struct DeviceSessions {
     mutating func remove(_ session: DeviceSession) { remove(Device(session.user, session.device)) }
 
     private mutating func remove(_ device: Device) {
-        sessions[device] = nil
+        if let session = sessions.removeValue(forKey: device) { offered[SessionOffer.key(session)] = nil }
         devices[device.user]?.remove(device)
         if devices[device.user]?.isEmpty ?? false { devices[device.user] = nil }
     }
@@ -102,5 +114,32 @@ struct DeviceSessions {
             remove(entry.device)
             return session
         }
+    }
+}
+
+/// The lost sessions that devices can resume on any node.
+extension DeviceSessions {
+    /// Marks a session as offered, if it is still lost.
+    mutating func offerStored(_ key: RecordKey, for device: Device) {
+        guard let session = sessions[device], !session.isOpen, SessionOffer.key(session) == key else { return }
+        sessions[device]?.isOffered = true
+        offered[key] = device
+    }
+
+    /// Forgets the offered session whose record another node has changed, because that node has the session.
+    mutating func offerChanged(_ key: RecordKey) {
+        if let device = offered[key] { remove(device) }
+    }
+
+    /// Adds the lost session of an offer that this node has taken over, if there is no session of the device.
+    mutating func receive(_ offer: SessionOffer, _ device: Device) {
+        guard sessions[device] == nil else { return }
+        let session = DeviceSession(
+            id: offer.id, user: device.user, device: device.device, opened: offer.opened, attempt: offer.attempt,
+            lost: offer.lost, isOffered: true)
+        sessions[device] = session
+        devices[device.user, default: []].insert(device)
+        lost.append((device, offer.lost))
+        offered[SessionOffer.key(session)] = device
     }
 }

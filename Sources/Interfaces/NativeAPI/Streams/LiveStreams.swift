@@ -57,9 +57,11 @@ actor LiveStreams {
     /// The sessions of devices.
     var sessions = DeviceSessions()
     /// The events about sessions that were not yet appended to the log.
-    var reports: [EventDraft] = []
+    var reports: [SessionReport] = []
     /// The task that appends the events in `reports`; nil when it does not run.
     var reportTask: Task<Void, Never>?
+    /// The tasks that take over sessions from other nodes.
+    var takeovers: [DeviceSessions.Device: Task<Void, Never>] = [:]
     /// Pending starts and ends of watching a user's unread messages.
     var watches: [(user: UserID, isOn: Bool)] = []
     /// The task that applies the changes in `watches`; nil when it does not run.
@@ -109,6 +111,7 @@ actor LiveStreams {
         }
         answerCalls()
         closeMovedStreams()
+        forgetMovedSessions()
         service.observeRevocations { [weak self] app in
             guard let self else { return }
             loop.post {

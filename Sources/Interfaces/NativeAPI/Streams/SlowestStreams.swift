@@ -91,8 +91,7 @@ extension LiveStreams {
 /// Sessions of devices, presence and unread counts, which depend on the streams of devices.
 extension LiveStreams {
     private func device(of stream: LiveStream) -> DeviceSessions.Device? {
-        guard let viewer = stream.feed.selection.viewer, let device = viewer.device else { return nil }
-        return DeviceSessions.Device(UserID(viewer.user, in: stream.owner.caller.app), device)
+        DeviceSessions.Device(stream.feed.selection)
     }
 
     /// The id of the session to which a stream belongs; nil when the stream belongs to no device, or its device is not
@@ -237,7 +236,7 @@ extension LiveStreams {
             user: session.user.name)
         draft.audience = .rule(.user, subjects: [session.user.name])
         draft.originDevice = session.device
-        reports.append(draft)
+        reports.append(SessionReport(draft: draft, offer: offerChange(after: type, session)))
         if reportTask == nil { reportTask = Task { await sendPending() } }
     }
 
@@ -253,10 +252,25 @@ extension LiveStreams {
     /// that cannot be appended is dropped. The event is transient, and the list of sessions shows the current state.
     private func sendPending() async {
         while !reports.isEmpty {
-            let part = Array(reports.prefix(200))
+            // One change of an offer per commit.
+            var keys: Set<RecordKey> = []
+            let part = Array(reports.prefix(200).prefix { $0.offer.map { keys.insert($0.key).inserted } ?? true })
             reports.removeFirst(part.count)
-            _ = try? await service.engine.log.append(part, claim: nil)
+            await append(part)
         }
         reportTask = nil
+    }
+
+    private func append(_ part: [SessionReport]) async {
+        let offers = part.compactMap(\.offer)
+        guard !offers.isEmpty else {
+            _ = try? await service.engine.log.append(part.map(\.draft), claim: nil)
+            return
+        }
+        let decided = try? await service.engine.directory.decide(offers.map(\.key)) {
+            [node = service.nodes.node] snapshot in SessionReport.decision(part, node: node, snapshot)
+        }
+        guard decided != nil else { return }
+        for case (let key, .store(_, let device)) in offers { sessions.offerStored(key, for: device) }
     }
 }

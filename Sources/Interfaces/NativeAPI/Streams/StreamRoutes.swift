@@ -76,6 +76,7 @@ extension NativeAPI {
             // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
         }
+        if let device = DeviceSessions.Device(wanted.selection) { await streams.takeOverSession(of: device) }
         var order = StreamRequest(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             shownStart: shownStart, ticket: ticket?.nonce, audienceChanges: wanted.audienceChanges)

@@ -1,0 +1,129 @@
+import ChatCore
+import ChatModel
+import ChatSupport
+import JSON
+import TestSupport
+import Testing
+
+@testable import NativeAPI
+
+@Suite("The session of a device on two nodes", .timeLimit(.minutes(2))) struct SessionNodeTests {
+    /// The next session event that another device of the user receives: its type, session and attempt.
+    private func state(_ reader: EventStreamReader) async -> String? {
+        while let event = await reader.next() {
+            guard event.type.hasPrefix("connection."), let data = event.json?["data"] else { continue }
+            return "\(event.type) \(data["session_id"]?.string ?? "") \(data["attempt"]?.integer ?? -1)"
+        }
+        return nil
+    }
+
+    private func openPhone(_ node: StreamHarness) async throws -> (reader: EventStreamReader, session: String) {
+        let reader = try await node.open("user=ana&device=phone")
+        return (reader, try #require(await reader.next()?["session"]))
+    }
+
+    /// Advances the clock of both nodes by the time for which a session can be resumed.
+    private func passWindow(_ one: StreamHarness, _ two: StreamHarness) async {
+        one.clock.advance(by: DeviceSessions.resumeWindow)
+        for node in [one, two] {
+            await node.tick()
+            await node.until { $0.reports.isEmpty && $0.reportTask == nil }
+        }
+    }
+
+    private func offers(_ node: StreamHarness) async throws -> Int {
+        let query = RecordQuery(.deviceSession, in: .gateway, limit: 10)
+        return try await node.service.engine.directory.list(query).items.count
+    }
+
+    @Test("continues on the node to which the device reconnects, and ends there once")
+    func takeover() async throws {
+        try await StreamHarness.runTwo { one, two, _ in
+            let (watcher, _, _) = try await one.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            #expect(await state(watcher) == "connection.opened \(id) 0")
+            var (open, attempt) = (phone, 0)
+            for node in [two, one, two] {
+                open.close()
+                #expect(await state(watcher) == "connection.reconnecting \(id) \(attempt)")
+                attempt += 1
+                let next = try await openPhone(node)
+                #expect(next.session == id)
+                #expect(await state(watcher) == "connection.reconnected \(id) \(attempt)")
+                // The former node has forgotten the session, and does not end it.
+                await passWindow(one, two)
+                for node in [one, two] {
+                    let list = try await node.call("GET", "/v1/users/ana/sessions").json?["data"]?.elements ?? []
+                    #expect(list.map { $0["id"]?.string } == [id] && list.map { $0["state"]?.string } == ["open"])
+                }
+                #expect(try await offers(one) == 0)
+                open = next.reader
+            }
+            open.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) \(attempt)")
+            await passWindow(one, two)
+            #expect(await state(watcher) == "connection.failed \(id) \(attempt)")
+            #expect(try await offers(one) == 0)
+            let (later, other) = try await openPhone(one)
+            #expect(other != id)
+            #expect(await state(watcher) == "connection.opened \(other) 0")
+            later.close()
+        }
+    }
+
+    @Test("is the same for the streams that the device opens at the same time")
+    func severalStreams() async throws {
+        try await StreamHarness.runTwo { one, two, _ in
+            let (watcher, _, _) = try await one.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            _ = await state(watcher)
+            phone.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<4 { group.addTask { try await openPhone(two) } }
+                for try await (reader, session) in group {
+                    #expect(session == id)
+                    reader.close()
+                }
+            }
+        }
+    }
+
+    @Test("continues after its node has stopped")
+    func stoppedNode() async throws {
+        try await StreamHarness.runTwo { one, two, nodes in
+            let (watcher, _, _) = try await two.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            _ = await state(watcher)
+            phone.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            nodes.end(1)
+            #expect(try await openPhone(two).session == id)
+            #expect(await state(watcher) == "connection.reconnected \(id) 1")
+        }
+    }
+
+    @Test("cannot be resumed after two minutes, or after it was deleted while it was lost")
+    func ended() async throws {
+        try await StreamHarness.runTwo { one, two, _ in
+            let (watcher, _, _) = try await one.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            _ = await state(watcher)
+            phone.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            // The first node has not looked at its sessions yet.
+            one.clock.advance(by: DeviceSessions.resumeWindow)
+            let (tardy, second) = try await openPhone(two)
+            #expect(second != id)
+            #expect(await state(watcher) == "connection.opened \(second) 0")
+            await one.tick()
+            #expect(await state(watcher) == "connection.failed \(id) 0")
+            tardy.close()
+            #expect(await state(watcher) == "connection.reconnecting \(second) 0")
+            #expect(try await one.call("DELETE", "/v1/users/ana/sessions/\(second)").status == 204)
+            #expect(await state(watcher) == "connection.canceled \(second) 0")
+            #expect(try await offers(one) == 0)
+            #expect(try await openPhone(one).session != second)
+        }
+    }
+}
