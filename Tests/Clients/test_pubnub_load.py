@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from collections import Counter
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import SimpleNamespace
@@ -101,7 +102,6 @@ def test_every_subscriber_sees_the_stored_sequence(gateway):
     assert sorted(stored, key=int) == expected
 
 
-@pytest.mark.skipif(cluster.IS_WANTED, reason="a user who comes back to another node within a second may not join")
 def test_who_is_there_adds_up(gateway):
     watcher = Wire(gateway, "watcher", "busy-pnpres")
     watcher.poll()
@@ -118,18 +118,24 @@ def test_who_is_there_adds_up(gateway):
     run_all([lambda user=user: come_and_go(user) for user in users])
     deadline = time.monotonic() + 30
     there, seen = set(), 0
+    joins, leaves = Counter(), Counter()
     while seen < 2 * 6 * len(users) and time.monotonic() < deadline:
         for item in watcher.poll():
             event = item["d"]
             if event["action"] == "join":
                 assert event["uuid"] not in there
                 there.add(event["uuid"])
+                joins[event["occupancy"]] += 1
             else:
                 assert event["action"] == "leave"
                 there.remove(event["uuid"])
-            assert event["occupancy"] == len(there)
+                leaves[event["occupancy"] + 1] += 1
+            # Nodes may append the events of different users in another order than that of the changes.
+            assert cluster.IS_WANTED or event["occupancy"] == len(there)
             seen += 1
     assert seen == 2 * 6 * len(users) and not there
+    # In the order of the changes, each rise to a count matches one fall from it.
+    assert joins == leaves
     here = watcher.get("/v2/presence/sub-key/demo/channel/busy")
     assert (here["occupancy"], here["uuids"]) == (0, [])
 
