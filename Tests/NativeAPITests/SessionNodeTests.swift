@@ -126,4 +126,20 @@ import Testing
             #expect(try await openPhone(one).session != second)
         }
     }
+
+    @Test("is ended only by the node that its record names", arguments: [1, 2, nil] as [Int64?])
+    func owner(_ holder: Int64?) throws {
+        let user = UserID("ana", in: StreamHarness.app)
+        let session = DeviceSession(id: "ses_1", user: user, device: "phone", opened: 1, lost: 2, isOffered: true)
+        let key = SessionOffer.key(session)
+        let stored = holder.map { SessionOffer(session, lost: 2, node: $0).body }
+        let records = stored.map { [key: Record(key: key, body: $0, etag: "e", updated: 2)] } ?? [:]
+        let draft = EventDraft(
+            channel: ChannelID("ana", in: user.app), type: "connection.failed", data: JSONText { $0.null() })
+        let decision = SessionReport.decision(
+            [SessionReport(draft: draft, offer: (key, .removeOwn))], node: 1,
+            RecordSnapshot(now: 3, next: 4, etag: "f", records: records))
+        #expect(decision.changes.map(\.key) == (holder == 1 ? [key] : []))
+        #expect(decision.events.count == (holder == 1 ? 1 : 0))
+    }
 }
