@@ -21,7 +21,8 @@ actor ClusterUnderTest: EngineUnderTest {
         case nats(String)
     }
 
-    private let url: String
+    /// The database.
+    nonisolated let url: String
     private let settings: ClusterEngineSettings
     private let count: Int
     private let bus: Bus

@@ -8,13 +8,20 @@ import StorageCore
 /// Frames arrive from this node's writer and from the bus. The bus may lose, delay, repeat and reorder them. Each frame
 /// names the commit before it, so a gap is seen at once. A gap that no frame closes within ``patience`` is read from the
 /// store, and the head is read regularly in any case.
+///
+/// While the store cannot be read, the node does not learn of revocations: a frame has the keys of changed records, and
+/// their content is in the store. Frames of other nodes therefore wait until the store was read within
+/// ``confirmation``.
 actor Follower {
     /// The time that a gap may wait for frames before the store is read.
     private static let patience: Duration = .milliseconds(10)
     /// The time between two attempts to close a gap while the store cannot be read.
     private static let failureWait: Duration = .milliseconds(500)
-    /// The maximum size of the frames that wait for a gap to close, in bytes (`weight`). Frames beyond it are dropped:
-    /// the read of the store replaces them.
+    /// The time after a read of the store for which frames of other nodes are applied, in nanoseconds (1 s). The store is
+    /// read twice as often.
+    private static let confirmation: UInt64 = 1_000_000_000
+    /// The maximum size of the frames that wait, in bytes (`weight`). Frames beyond it are dropped: the read of the store
+    /// replaces them.
     private static let heldBytes = 16 * 1024 * 1024
     /// The time after which a node that could not read the store forgets what it has in memory, in nanoseconds (50 min).
     /// Notices of deletions are kept for an hour.
@@ -31,8 +38,10 @@ actor Follower {
     private(set) var gapReads: UInt64 = 0
     /// The head up to which all commits are applied.
     private(set) var have: Head
-    /// The frames that wait for a gap to close, by the number of the commit before them.
+    /// The frames that wait for a gap to close or for a read of the store, by the number of the commit before them.
     private var held: [UInt64: Frame] = [:]
+    /// The size of ``held``.
+    private var heldWeight = 0
     private var isGapWatched = false
     /// The tasks that wait until a commit is applied.
     private var waiting: [(commit: UInt64, continuation: CheckedContinuation<Void, Never>)] = []
@@ -56,19 +65,15 @@ actor Follower {
 
     // MARK: Frames
 
-    /// Applies a frame if it is the next one, and the frames that waited for it. Holds it if others are missing. Drops
-    /// it if it was applied before.
-    func receive(_ frame: Frame) {
+    /// Applies a frame of another node if it is the next one, and the frames that waited for it. Holds it if others are
+    /// missing, or while the store is not read. Drops it if it was applied before.
+    func receive(_ frame: Frame) { receive(frame, isOwn: false) }
+
+    private func receive(_ frame: Frame, isOwn: Bool) {
         guard frame.head.commit > have.commit, !isClosed else { return }
-        guard frame.after <= have.commit else {
-            let weight = held.values.reduce(frame.weight) { $0 + $1.weight }
-            if weight <= Self.heldBytes { held[frame.after] = frame }
-            watchGap()
-            return
-        }
+        guard frame.after <= have.commit, isOwn || isConfirmed else { return hold(frame) }
         apply(frame)
-        while let next = held.removeValue(forKey: have.commit) { apply(next) }
-        if !held.isEmpty { held = held.filter { $0.value.head.commit > have.commit } }
+        applyHeld()
     }
 
     /// Applies the frame of a commit of this node. Returns when the frame and all commits before it are applied, or the
@@ -76,13 +81,30 @@ actor Follower {
     ///
     /// - Parameter expectsFrames: true if the missing commits will probably arrive from the bus.
     func receiveOwn(_ frame: Frame, expectsFrames: Bool) async {
-        receive(frame)
+        receive(frame, isOwn: true)
         guard have.commit < frame.head.commit, !isClosed else { return }
         guard expectsFrames else {
             try? await catchUp()  // the failure is logged; the commit itself is stored
             return
         }
         await withCheckedContinuation { waiting.append((frame.head.commit, $0)) }
+    }
+
+    private var isConfirmed: Bool { uptime() - lastRead <= Self.confirmation }
+
+    private func hold(_ frame: Frame) {
+        if heldWeight <= Self.heldBytes {
+            heldWeight += frame.weight - (held.updateValue(frame, forKey: frame.after)?.weight ?? 0)
+        }
+        watchGap()
+    }
+
+    /// Applies the held frames that are next, and drops those that were applied before.
+    private func applyHeld() {
+        guard !held.isEmpty else { return }
+        while isConfirmed, let next = held.removeValue(forKey: have.commit) { apply(next) }
+        held = held.filter { $0.value.head.commit > have.commit }
+        heldWeight = held.values.reduce(0) { $0 + $1.weight }
     }
 
     private func apply(_ frame: Frame) {
@@ -166,11 +188,10 @@ actor Follower {
             failure = error
         }
         ended = begun
-        held = held.filter { $0.value.head.commit > have.commit }
         let resumed = readers
         readers = []
         for reader in resumed { reader.resume() }
-        while let next = held.removeValue(forKey: have.commit) { apply(next) }
+        applyHeld()
     }
 
     /// Empties the memory after a long absence. Tries again if commits were applied meanwhile, because the retention that
