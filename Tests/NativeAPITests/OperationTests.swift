@@ -3,6 +3,7 @@ import ChatModel
 import ChatSupport
 import HTTPServer
 import JSON
+import Locking
 import TestSupport
 import Testing
 import Text
@@ -61,6 +62,27 @@ import Text
             }
             #expect(reason.contains("3 s"))
             running.cancel()
+        }
+    }
+
+    @Test("/readyz is 503 in time when the store does not return its health", .timeLimit(.minutes(1)))
+    func hanging() async throws {
+        try await APIFixture.run { api in
+            let (probes, gate) = (Observed(0), AsyncSignal())
+            let hanging = ChatService(
+                engine: StalledEngine(real: api.service.engine) {
+                    probes.increment()
+                    await gate.wait()
+                }, clock: api.clock.wallClock, executor: api.loop)
+            let readiness = Readiness(service: hanging, deadline: .seconds(3), clock: ImpatientClock())
+            for _ in 0..<3 {
+                guard case .notReady = await readiness.verdict() else {
+                    Issue.record("ready although the store does not respond")
+                    return
+                }
+            }
+            await probes.wait { $0 == 1 }
+            gate.send()
         }
     }
 
@@ -147,13 +169,6 @@ import Text
             #expect(await api.call(.get, "/metrics", key: nil).status == 401)
         }
     }
-}
-
-/// A clock on which every wait ends at once.
-struct ImpatientClock: Clock {
-    var now: ContinuousClock.Instant { .now }
-    var minimumResolution: Duration { .zero }
-    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
 }
 
 @Suite("Problems") struct ProblemTests {

@@ -3,11 +3,16 @@ import ChatModel
 /// An engine whose log accepts events but never confirms them. Everything else is passed to the underlying engine.
 struct StalledEngine: Engine {
     let real: any Engine
+    /// Called before the underlying engine is asked for its health.
+    var beforeHealth: @Sendable () async -> Void = {}
 
     var log: any EventLog { StalledLog(real: real.log) }
     var directory: any Directory { real.directory }
     var deliveries: any DeliveryQueue { real.deliveries }
-    func health() async -> EngineHealth { await real.health() }
+    func health() async -> EngineHealth {
+        await beforeHealth()
+        return await real.health()
+    }
     func close() async { await real.close() }
 }
 

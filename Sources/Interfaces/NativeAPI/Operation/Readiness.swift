@@ -6,7 +6,7 @@ import Locking
 /// The readiness check: an event is written to disk and reaches a subscriber within a deadline.
 ///
 /// One probe runs at a time, and its result is reused for one second. Frequent requests therefore cause no frequent
-/// writes to the disk.
+/// writes to the disk. A request waits at most the deadline, even if the store does not respond for longer.
 actor Readiness {
     enum Verdict: Sendable, Equatable {
         case ready
@@ -22,7 +22,8 @@ actor Readiness {
     private let deadline: Duration
     private let clock: any Clock<Duration>
     private var latest: (verdict: Verdict, at: Timetoken)?
-    private let turn = AsyncSemaphore(width: 1)
+    /// The probe that runs; nil when there is none.
+    private var running: Task<Verdict, Never>?
 
     /// Creates a check that has no result yet.
     ///
@@ -35,11 +36,12 @@ actor Readiness {
 
     func verdict() async -> Verdict {
         if let known { return known }
-        await turn.enter()
-        defer { turn.leave() }
-        // Another caller may have completed a probe in the meantime.
-        if let known { return known }
-        return await probed()
+        return await (running ?? start()).value(within: deadline, on: clock)
+            ?? late
+    }
+
+    private nonisolated var late: Verdict {
+        .notReady("a stored test event did not reach a subscriber within \(deadline.wholeSecondsUp) s")
     }
 
     private var known: Verdict? { latest.flatMap { isFresh($0.at) ? $0.verdict : nil } }
@@ -51,27 +53,24 @@ actor Readiness {
         return moment <= now && now < moment.adding(Self.holds)
     }
 
-    private func probed() async -> Verdict {
-        let verdict = await probe()
-        // A probe whose caller disconnected was cancelled and has no valid result. The next caller probes again.
-        if !Task.isCancelled { latest = (verdict, service.clock.now) }
-        return verdict
+    private func start() -> Task<Verdict, Never> {
+        let probe = Task {
+            let verdict = await self.probe()
+            latest = (verdict, service.clock.now)
+            running = nil
+            return verdict
+        }
+        running = probe
+        return probe
     }
 
-    private func probe() async -> Verdict {
+    private nonisolated func probe() async -> Verdict {
         if case .unavailable(let reason) = await service.engine.health() { return .notReady(reason) }
-        return await withTaskGroup(of: Verdict?.self) { group in
-            group.addTask { await self.roundTrip() }
-            group.addTask { [clock, deadline] in
-                // The sleep ends early only if the task is cancelled, and then the result is not used.
-                try? await clock.sleep(for: deadline)
-                return .notReady(
-                    "a stored test event did not reach a subscriber within \(deadline.wholeSecondsUp) s")
-            }
-            let first = await group.next() ?? nil
-            group.cancelAll()
-            return first ?? .notReady("the check was interrupted")
-        }
+        let roundTrip = Task { await self.roundTrip() }
+        let verdict = await roundTrip.value(within: deadline, on: clock) ?? nil
+        // An event that never arrives would be awaited forever.
+        roundTrip.cancel()
+        return verdict ?? late
     }
 
     /// Appends an event and waits until a subscriber of the hub receives it.
