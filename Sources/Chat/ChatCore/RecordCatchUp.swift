@@ -1,4 +1,5 @@
 public import ChatModel
+import Locking
 
 /// Brings the records in memory up to date with the store, for a request that would otherwise be rejected because of
 /// them. Another node may have changed the records a moment ago.
@@ -11,27 +12,38 @@ actor RecordCatchUp {
     static let interval: Duration = .milliseconds(10)
     /// The maximum time for which a request waits until the mirrors have applied what was read.
     static let patience: Duration = .seconds(1)
+    /// The maximum time for which a request waits in total. The store may not respond for longer.
+    static let longestWait: Duration = .seconds(2)
 
     private typealias Outcome = Result<Revision, ChatError>
 
     private let directory: any Directory
     private let mirrors: [RecordMirror]
+    private let waitClock: any Clock<Duration>
     /// The read that has begun last; nil before the first one.
     private var current: Task<Outcome, Never>?
     /// The read that has not begun yet; nil when no request waits for one.
     private var next: Task<Outcome, Never>?
     private var earliest = ContinuousClock.now
 
-    init(directory: any Directory, mirrors: [RecordMirror]) {
+    /// - Parameter waitClock: measures ``longestWait``.
+    init(directory: any Directory, mirrors: [RecordMirror], waitClock: any Clock<Duration> = ContinuousClock()) {
         self.directory = directory
         self.mirrors = mirrors
+        self.waitClock = waitClock
     }
 
     /// Waits until the mirrors have applied all changes that any node committed before this call.
     ///
     /// - Returns: the revision up to which changes are applied.
-    /// - Throws: `.unavailable` when the store cannot be read, or when the mirrors need more than ``patience``.
-    func run() async throws(ChatError) -> Revision { try await (next ?? schedule()).value.get() }
+    /// - Throws: `.unavailable` when the store cannot be read, when the mirrors need more than ``patience``, or after
+    ///   ``longestWait``.
+    func run() async throws(ChatError) -> Revision {
+        guard let outcome = await (next ?? schedule()).value(within: Self.longestWait, on: waitClock) else {
+            throw .recordsBehind
+        }
+        return try outcome.get()
+    }
 
     private func schedule() -> Task<Outcome, Never> {
         let former = current
