@@ -165,13 +165,19 @@ struct NoDeliveries: DeliveryQueue {
     func pace(_ subscriber: SubscriberID, concurrency: Int?, notBefore: Timetoken?) async {}
     func list(_ query: DeliveryQuery) async throws(ChatError) -> Page<Delivery> { throw .unscripted }
     func counts(_ queries: [DeliveryQuery], most: Int) async throws(ChatError) -> [Int] { throw .unscripted }
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) { throw .unscripted }
+    func enqueue(
+        _ items: [PlannedDelivery], whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> (due: Int, processed: Int) { throw .unscripted }
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int { throw .unscripted }
-    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int { throw .unscripted }
+    func purge(
+        _ ids: [String], in app: AppID, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int { throw .unscripted }
     func delivery(_ id: String, in app: AppID) async throws(ChatError) -> (Delivery, [DeliveryAttempt])? {
         throw .unscripted
     }
-    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int { throw .unscripted }
+    func replay(
+        _ selection: DeliverySelection, isDryRun: Bool, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int { throw .unscripted }
 }
 
 extension Limits {

@@ -146,6 +146,40 @@ import Testing
         }
     }
 
+    @Test("a node that has lost a job during a step changes no delivery in this step")
+    func lostJob() async throws {
+        let status = Lock(500)
+        let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
+        try await WebhookFixture.withTwo(Self.settings()) { one, two in
+            let id = try await one.webhook(receiver).webhook.id
+            for _ in 0..<5 { try await one.emit() }
+            await one.recorded(5)
+            status.withLock { $0 = 200 }
+            let isTaken = Observed(false)
+            one.refusals.beforeReplay { () async throws(ChatError) in
+                // Node 1 was paused for longer than its lease, and node 2 has continued the job.
+                let query = RecordQuery(.job, in: WebhookFixture.app, limit: 1)
+                guard let record = try await two.engine.directory.list(query).items.first,
+                    var job = DeliveryJob(record, compilesFilter: false)
+                else { return }
+                job.runner = (2, one.service.clock.now.adding(JobRunner.lease))
+                let change = RecordChange(job.key, body: job.body, precondition: .etag(record.etag))
+                _ = try await two.engine.directory.write([change])
+                isTaken.update { $0 = true }
+            }
+            let scope = DeliveryScope(webhook: id, only: .dead)
+            let job = try await two.webhooks.jobs.begin(.redrive, scope, by: Self.owner)
+            await isTaken.wait { $0 }
+            // Node 2 stops without a step. Node 1 continues the job, and finds all deliveries as they were.
+            one.clock.advance(by: .seconds(11))
+            try await waitUntil { try await one.webhooks.jobs.job(job.id, by: Self.owner).state == .done }
+            let done = try await one.webhooks.jobs.job(job.id, by: Self.owner)
+            #expect(done.done == 5 && done.examined == 5 && done.runner?.node == 1)
+            await one.recorded(10)
+            #expect(receiver.requests.value.count == 10)
+        }
+    }
+
     @Test("a subscription is pulled on the node that has not heard of it yet")
     func pulling() async throws {
         try await WebhookFixture.withTwo { one, two in

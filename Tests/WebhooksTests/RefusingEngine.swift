@@ -19,6 +19,7 @@ final class Refusals: Sendable {
     private let granted = Lock<[Int]>([])
     private let lanes = Lock<[(SubscriberID, LaneState)]>([])
     private let step = Lock<StepLog.Step?>(nil)
+    private let replayStep = Lock<StepLog.Step?>(nil)
     private let afterRead = Lock<(isMeant: @Sendable (Record) -> Bool, step: StepLog.Step)?>(nil)
     private let lists = Lock<(refused: Set<RecordKind>, count: Int)>(([], 0))
     private let countReads = Lock(0)
@@ -53,6 +54,17 @@ final class Refusals: Sendable {
         }
         if isRefused { throw ChatError(.unavailable, "the disk is gone") }
     }
+    /// Runs `step` once, before deliveries are next made due again.
+    func beforeReplay(_ step: @escaping StepLog.Step) { replayStep.withLock { $0 = step } }
+
+    fileprivate func noteReplay() async throws(ChatError) {
+        let step = replayStep.withLock { step in
+            defer { step = nil }
+            return step
+        }
+        try await step?()
+    }
+
     /// Runs `step` once, before a lane is next set.
     func beforeLane(_ step: @escaping StepLog.Step) { self.step.withLock { $0 = step } }
     /// The states that a subscriber's lane was set to, in order.
@@ -181,19 +193,26 @@ struct RefusingQueue: DeliveryQueue {
         try await real.delivery(id, in: app)
     }
 
-    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
-        try await real.replay(selection, isDryRun: isDryRun)
+    func replay(
+        _ selection: DeliverySelection, isDryRun: Bool, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
+        try await refusals.noteReplay()
+        return try await real.replay(selection, isDryRun: isDryRun, whileCurrent: record)
     }
 
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
-        try await real.enqueue(items)
+    func enqueue(
+        _ items: [PlannedDelivery], whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> (due: Int, processed: Int) {
+        try await real.enqueue(items, whileCurrent: record)
     }
 
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int {
         try await real.skip(subscriber, through: event)
     }
 
-    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
-        try await real.purge(ids, in: app)
+    func purge(
+        _ ids: [String], in app: AppID, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
+        try await real.purge(ids, in: app, whileCurrent: record)
     }
 }

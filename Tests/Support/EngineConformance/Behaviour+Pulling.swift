@@ -1,4 +1,5 @@
 import ChatModel
+import JSON
 import TestSupport
 import Testing
 
@@ -246,6 +247,49 @@ extension Behaviour {
             #expect(try await trial.queue.purge(ids, in: trial.app) == 1)
             let left = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
             #expect(left.map(\.event) == [3, 2])
+        },
+        Behaviour("changes under an outdated version of a record are rejected, and change nothing") { trial in
+            try await trial.plan((1...2).map { trial.item(Timetoken($0), "wh") })
+            for lease in try await trial.queue.lease(2, wait: .zero) {
+                #expect(try await trial.queue.finish(lease, trial.outcome(.dead(reason: .attemptsExhausted))))
+            }
+            let key = RecordKey(.job, "job", in: trial.app)
+            func version() async throws -> RecordVersion {
+                let body = JSONText(string: "\(UInt64.random(in: .min ... .max))")
+                let record = try await trial.directory.write([RecordChange(key, body: body)])[0]
+                return RecordVersion(key, etag: record.etag)
+            }
+            let old = try await version()
+            let new = try await version()
+            let ids = ["dlv_1_wh", "dlv_2_wh"]
+            let new3 = [trial.item(3, "wh")]
+            func isStale(_ body: () async throws(ChatError) -> Void) async -> Bool {
+                do throws(ChatError) { try await body() } catch { return error.code == .stale }
+                return false
+            }
+            #expect(
+                await isStale { () async throws(ChatError) in
+                    _ = try await trial.queue.replay(.ids(ids, in: trial.app), isDryRun: false, whileCurrent: old)
+                })
+            #expect(
+                await isStale { () async throws(ChatError) in
+                    _ = try await trial.queue.enqueue(new3, whileCurrent: old)
+                })
+            #expect(
+                await isStale { () async throws(ChatError) in
+                    _ = try await trial.queue.purge(ids, in: trial.app, whileCurrent: old)
+                })
+            let left = try await trial.listAll(DeliveryQuery(app: trial.app, limit: 9))
+            #expect(left.map(\.status) == [.dead, .dead])
+            #expect(try await trial.queue.purge([ids[0]], in: trial.app, whileCurrent: new) == 1)
+            let dead = DeliverySelection.ids([ids[1]], in: trial.app)
+            #expect(try await trial.queue.replay(dead, isDryRun: false, whileCurrent: new) == 1)
+            #expect(try await trial.queue.enqueue(new3, whileCurrent: new).due == 1)
+            _ = try await trial.directory.write([RecordChange(key, body: nil)])
+            #expect(
+                await isStale { () async throws(ChatError) in
+                    _ = try await trial.queue.replay(dead, isDryRun: false, whileCurrent: new)
+                })
         },
         Behaviour("thousands of dead letters are listed page by page, redriven, and delivered") { trial in
             let count = 20_000

@@ -99,16 +99,24 @@ public protocol DeliveryQueue: Sendable {
     /// Makes the selected deliveries due now, including deliveries that wait for a retry. The ids of the deliveries
     /// stay the same. Deliveries that are being attempted do not change.
     ///
+    /// - Parameter record: a record that must have this version in each commit; nil for no condition.
     /// - Returns: the number of selected deliveries that become due. With `isDryRun`, they are only counted.
-    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int
+    /// - Throws: `.stale` when the record has changed. Earlier commits of the call stay.
+    func replay(
+        _ selection: DeliverySelection, isDryRun: Bool, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int
 
     /// Queues deliveries again for events in the event log. Stores a delivery that is missing, and makes a finished one
     /// due. Skips deliveries that are waiting or being attempted, and closed subscribers. Stops at the first delivery
     /// whose subscriber has the maximum number of waiting deliveries.
     ///
+    /// - Parameter record: a record that must have this version in each commit; nil for no condition.
     /// - Returns: `due`, the number of deliveries made due, and `processed`, the number of items processed before the
     ///   stop.
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int)
+    /// - Throws: `.stale` when the record has changed. Earlier commits of the call stay.
+    func enqueue(
+        _ items: [PlannedDelivery], whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> (due: Int, processed: Int)
 
     /// Makes a subscriber's waiting deliveries dead, with the reason `skipped`, up to and including the delivery of
     /// `event`. Deliveries that are being attempted do not change. Returns the number of deliveries made dead.
@@ -116,7 +124,22 @@ public protocol DeliveryQueue: Sendable {
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int
 
     /// Removes the dead deliveries among `ids`. Returns the number removed.
-    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int
+    ///
+    /// - Parameter record: a record that must have this version in each commit; nil for no condition.
+    /// - Throws: `.stale` when the record has changed. Earlier commits of the call stay.
+    func purge(_ ids: [String], in app: AppID, whileCurrent record: RecordVersion?) async throws(ChatError) -> Int
+}
+
+/// A version of a record, as a condition for changes of the delivery queue. A job's record names the node that runs the
+/// job, so a node that has lost the job changes nothing more.
+public struct RecordVersion: Sendable {
+    /// The key of the record.
+    public var key: RecordKey
+    /// The version.
+    public var etag: String
+
+    /// Creates the version of a record.
+    public init(_ key: RecordKey, etag: String) { (self.key, self.etag) = (key, etag) }
 }
 
 extension DeliveryQueue {
@@ -125,6 +148,27 @@ extension DeliveryQueue {
     /// - Throws: the errors of ``lease(_:capacity:wait:)``.
     public func lease(_ limit: Int, wait: Duration) async throws(ChatError) -> [Lease] {
         try await lease(limit, capacity: .max, wait: wait)
+    }
+
+    /// Makes deliveries due without a condition.
+    ///
+    /// - Throws: the errors of ``replay(_:isDryRun:whileCurrent:)``.
+    public func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
+        try await replay(selection, isDryRun: isDryRun, whileCurrent: nil)
+    }
+
+    /// Queues deliveries again without a condition.
+    ///
+    /// - Throws: the errors of ``enqueue(_:whileCurrent:)``.
+    public func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
+        try await enqueue(items, whileCurrent: nil)
+    }
+
+    /// Removes dead deliveries without a condition.
+    ///
+    /// - Throws: the errors of ``purge(_:in:whileCurrent:)``.
+    public func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
+        try await purge(ids, in: app, whileCurrent: nil)
     }
 
     /// Renews leases for another 60 s.

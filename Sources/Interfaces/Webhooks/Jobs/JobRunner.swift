@@ -121,6 +121,8 @@ final class JobRunner: Sendable {
             due = (wasDue.adding(Self.longestDelay) < begun ? begun : wasDue).adding(pause)
             try await recordProgress(part, done, of: job)
         } catch {
+            // The job was changed during the step, for instance because another node has continued it.
+            guard error.code != .stale else { return end(key, due: begun) }
             await recover(from: error, key)
         }
         end(key, due: due)
@@ -134,11 +136,14 @@ final class JobRunner: Sendable {
         if job.kind != .purge, job.position == nil, let webhook = job.scope.webhook {
             await registry.resetCircuit(of: SubscriberID(webhook, in: job.app))
         }
-        if !part.items.isEmpty { return try await queue.enqueue(part.items).due }
+        // A step that took longer than the lease must not change deliveries while another node continues the job.
+        let version = RecordVersion(job.key, etag: job.etag)
+        if !part.items.isEmpty { return try await queue.enqueue(part.items, whileCurrent: version).due }
         guard !part.ids.isEmpty else { return 0 }
         return switch job.kind {
-        case .replay, .redrive: try await queue.replay(.ids(part.ids, in: job.app), isDryRun: false)
-        case .purge: try await queue.purge(part.ids, in: job.app)
+        case .replay, .redrive:
+            try await queue.replay(.ids(part.ids, in: job.app), isDryRun: false, whileCurrent: version)
+        case .purge: try await queue.purge(part.ids, in: job.app, whileCurrent: version)
         }
     }
 

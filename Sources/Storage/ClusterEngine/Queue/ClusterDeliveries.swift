@@ -156,12 +156,15 @@ struct ClusterDeliveries: DeliveryQueue {
 
     // MARK: Rescheduling
 
-    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
+    func replay(
+        _ selection: DeliverySelection, isDryRun: Bool, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
         var count = 0
         var batch = ReplayBatch(selection)
         while let current = batch {
-            let turn = try await writer.run { [limits = memory.limits] (transaction) throws(PostgresFailure) in
-                .success(try await transaction.replay(current, isDryRun: isDryRun, limits))
+            let turn = try await run(whileCurrent: record) {
+                [limits = memory.limits] (transaction) throws(PostgresFailure) in
+                try await transaction.replay(current, isDryRun: isDryRun, limits)
             }
             count += turn.count
             batch = turn.next
@@ -169,12 +172,15 @@ struct ClusterDeliveries: DeliveryQueue {
         return count
     }
 
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
+    func enqueue(
+        _ items: [PlannedDelivery], whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> (due: Int, processed: Int) {
         var (due, processed) = (0, 0)
         while processed < items.count {
             let part = items[processed...].prefix(QueueTransaction.turnRows)
-            let turn = try await writer.run { [limits = memory.limits] (transaction) throws(PostgresFailure) in
-                .success(try await transaction.enqueue(part, limits))
+            let turn = try await run(whileCurrent: record) {
+                [limits = memory.limits] (transaction) throws(PostgresFailure) in
+                try await transaction.enqueue(part, limits)
             }
             due += turn.due
             processed += turn.processed
@@ -198,12 +204,34 @@ struct ClusterDeliveries: DeliveryQueue {
         return count
     }
 
-    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
+    func purge(
+        _ ids: [String], in app: AppID, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
         var count = 0
         for start in stride(from: 0, to: ids.count, by: QueueTransaction.turnRows) {
             let part = Array(ids[start...].prefix(QueueTransaction.turnRows))
-            count += try await asking { () throws(StoreFailure) in try await reads.purge(part, in: app) }
+            count += try await run(whileCurrent: record) { (transaction) throws(PostgresFailure) in
+                try await transaction.purge(part, in: app)
+            }
         }
         return count
+    }
+
+    /// Runs `body` in a transaction if a record has the given version. The record cannot change before the commit.
+    private func run<Value: Sendable>(
+        whileCurrent record: RecordVersion?,
+        _ body: @Sendable (QueueTransaction) async throws(PostgresFailure) -> Value
+    ) async throws(ChatError) -> Value {
+        try await writer.run { (transaction) throws(PostgresFailure) in
+            if let record {
+                let etag = try await transaction.lockedEtag(of: record.key)
+                do throws(ChatError) {
+                    try RecordChange.Precondition.etag(record.etag).check(etag)
+                } catch {
+                    return .failure(error)
+                }
+            }
+            return .success(try await body(transaction))
+        }
     }
 }

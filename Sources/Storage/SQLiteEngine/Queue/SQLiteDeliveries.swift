@@ -99,13 +99,17 @@ struct SQLiteDeliveries: DeliveryQueue {
         return found.map { ($0.delivery, $0.attempts) }
     }
 
-    func replay(_ selection: DeliverySelection, isDryRun: Bool) async throws(ChatError) -> Int {
+    func replay(
+        _ selection: DeliverySelection, isDryRun: Bool, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
         var count = 0
         var batch = ReplayBatch(selection)
         while let current = batch {
             let turn = try await writerHandle.run(needsTransaction: !isDryRun) {
                 [scheduler] (writer) throws(SQLiteFailure) in
-                .success(try writer.replay(current, isDryRun: isDryRun, scheduler: scheduler))
+                try writer.run(whileCurrent: record) { () throws(SQLiteFailure) in
+                    try writer.replay(current, isDryRun: isDryRun, scheduler: scheduler)
+                }
             }
             count += turn.count
             batch = turn.next
@@ -115,12 +119,16 @@ struct SQLiteDeliveries: DeliveryQueue {
 }
 
 extension SQLiteDeliveries {
-    func enqueue(_ items: [PlannedDelivery]) async throws(ChatError) -> (due: Int, processed: Int) {
+    func enqueue(
+        _ items: [PlannedDelivery], whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> (due: Int, processed: Int) {
         var (due, processed) = (0, 0)
         while processed < items.count {
             let part = items[processed...].prefix(Writer.turnRows)
             let turn = try await writerHandle.run { [scheduler] (writer) throws(SQLiteFailure) in
-                .success(try writer.enqueue(part, scheduler: scheduler))
+                try writer.run(whileCurrent: record) { () throws(SQLiteFailure) in
+                    try writer.enqueue(part, scheduler: scheduler)
+                }
             }
             due += turn.due
             processed += turn.processed
@@ -129,8 +137,18 @@ extension SQLiteDeliveries {
         return (due, processed)
     }
 
-    func purge(_ ids: [String], in app: AppID) async throws(ChatError) -> Int {
-        try await inBatches(ids) { (writer, part) throws(SQLiteFailure) in try writer.purge(part, in: app) }
+    func purge(
+        _ ids: [String], in app: AppID, whileCurrent record: RecordVersion?
+    ) async throws(ChatError) -> Int {
+        var count = 0
+        for start in stride(from: 0, to: ids.count, by: Writer.turnRows) {
+            // Other requests can run between the batches.
+            let part = ids[start...].prefix(Writer.turnRows)
+            count += try await writerHandle.run { (writer) throws(SQLiteFailure) in
+                try writer.run(whileCurrent: record) { () throws(SQLiteFailure) in try writer.purge(part, in: app) }
+            }
+        }
+        return count
     }
 
     func skip(_ subscriber: SubscriberID, through event: Timetoken) async throws(ChatError) -> Int {
@@ -144,20 +162,6 @@ extension SQLiteDeliveries {
             }
             count += turn.count
             position = turn.next
-        }
-        return count
-    }
-
-    /// Runs `body` with one batch of the elements after the other, so that other requests can run between the batches.
-    /// Returns the sum of the results.
-    private func inBatches<Element: Sendable>(
-        _ elements: [Element],
-        _ body: @escaping @Sendable (Writer, ArraySlice<Element>) throws(SQLiteFailure) -> Int
-    ) async throws(ChatError) -> Int {
-        var count = 0
-        for start in stride(from: 0, to: elements.count, by: Writer.turnRows) {
-            let part = elements[start...].prefix(Writer.turnRows)
-            count += try await writerHandle.run { (writer) throws(SQLiteFailure) in .success(try body(writer, part)) }
         }
         return count
     }

@@ -53,6 +53,21 @@ extension Writer {
         return .success(Written(records: written.results, events: events))
     }
 
+    /// Runs `body` if a record has the given version.
+    func run<Value>(
+        whileCurrent record: RecordVersion?, _ body: () throws(SQLiteFailure) -> Value
+    ) throws(SQLiteFailure) -> Result<Value, ChatError> {
+        if let record {
+            let etag = try statements.findRecord.record(record.key)?.etag
+            do throws(ChatError) {
+                try RecordChange.Precondition.etag(record.etag).check(etag)
+            } catch {
+                return .failure(error)
+            }
+        }
+        return .success(try body())
+    }
+
     /// Calls `body` with the current records and performs the changes that it returns.
     func decide<Value: Sendable>(
         _ keys: [RecordKey], _ body: (RecordSnapshot) throws(ChatError) -> Decision<Value>
