@@ -110,6 +110,23 @@ import Testing
         }
     }
 
+    @Test("a session that no node has is 404, but 503 while a node that lives does not answer")
+    func silentNode() async throws {
+        try await StreamHarness.runTwo { one, two, nodes in
+            let phone = try await one.openReady("user=ana&device=phone&channel=a")
+            let id = try #require(try await one.call("GET", "/v1/users/ana/sessions").json?["data"]?[0]?["id"]?.string)
+            nodes.add(9)
+            for method in ["GET", "DELETE"] {
+                let answer = try await two.call(method, "/v1/users/ana/sessions/ses_none")
+                #expect(answer.status == 503 && answer.header("Retry-After") != nil)
+            }
+            #expect(try await two.call("DELETE", "/v1/users/ana/sessions/\(id)").status == 204)
+            nodes.end(9)
+            #expect(try await two.call("DELETE", "/v1/users/ana/sessions/\(id)").status == 404)
+            phone.reader.close()
+        }
+    }
+
     // MARK: Tickets
 
     private func ticket(_ node: StreamHarness) async throws -> String {

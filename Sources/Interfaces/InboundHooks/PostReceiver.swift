@@ -127,7 +127,7 @@ public final class PostReceiver: Sendable {
     /// - Throws: `.notFound` for an unknown source; `.forbidden` when the caller's channels and types do not cover
     ///   the source's channels and types.
     public func requests(of source: String, by caller: Caller) async throws(ChatError) -> [InboundRequest] {
-        try await registry.allRequests(of: try await reached(source, by: caller).recordKey)
+        try await registry.allRequests(of: try await reached(source, by: caller).recordKey).requests
     }
 
     /// Returns a logged request of a source.

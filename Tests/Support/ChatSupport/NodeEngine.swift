@@ -10,6 +10,9 @@ public struct NodeEngine: Engine {
 
         public init(_ numbers: Set<Int64>) { self.numbers = Lock(numbers) }
 
+        /// Adds a node that lives and answers nothing.
+        public func add(_ number: Int64) { numbers.withLock { _ = $0.insert(number) } }
+
         /// Lets a node's lease end.
         public func end(_ number: Int64) { numbers.withLock { _ = $0.remove(number) } }
 

@@ -16,8 +16,11 @@ public final class NodeCalls: Sendable {
 
     /// The maximum time for which a call waits for its answer. A node that lives answers within half a second.
     static let patience: Duration = .seconds(3)
-    /// The maximum number of calls of this node that wait for answers, and of received calls that are not read yet.
+    /// The maximum number of calls of this node that wait for answers, and of received calls that are not read yet. A
+    /// call of all nodes counts once.
     static let most = 256
+    /// The maximum number of calls for one app that wait for answers.
+    static let mostOfApp = 64
     /// The minimum ages of the records that a node may leave behind when it stops. A stream ticket resumes its stream for
     /// an hour, and a device its session for two minutes.
     private static let leftovers: [(kind: RecordKind, age: Duration)] = [
@@ -29,6 +32,8 @@ public final class NodeCalls: Sendable {
         var handlers: [String: Handler] = [:]
         /// The calls that wait, by the ids of their answers. The value is signalled when the answer is stored.
         var waiting: [String: AsyncStream<Void>.Continuation] = [:]
+        /// The numbers of calls that wait, by the app that they are for.
+        var calls: [AppID: Int] = [:]
     }
 
     private let engine: any Engine
@@ -61,36 +66,69 @@ public final class NodeCalls: Sendable {
 
     /// Calls another node.
     ///
+    /// - Parameter app: the app that the call is for. The number of waiting calls is limited for each app.
     /// - Returns: the answer; nil when the node has stopped.
-    /// - Throws: the error of the node's handler; `.unavailable` when the node does not answer in time, or too many calls
-    ///   wait; the errors of the store.
-    public func call(_ name: String, of node: Int64, _ argument: JSONText) async throws(ChatError) -> JSONText? {
+    /// - Throws: the error of the node's handler; `.unavailable` when the node does not answer in time; `.overloaded` when
+    ///   too many calls wait; the errors of the store.
+    public func call(
+        _ name: String, of node: Int64, _ argument: JSONText, for app: AppID
+    ) async throws(ChatError) -> JSONText? {
         guard node != self.node, try await engine.otherNodes().contains(node) else { return nil }
+        try enter(app)
+        defer { leave(app) }
         if let answer = try await ask(node, name, argument) { return try answer.get() }
         guard try await engine.otherNodes().contains(node) else { return nil }
-        throw ChatError(
-            .unavailable, "the node that serves this request does not answer; try again", retryAfter: .seconds(1))
+        throw NodeAnswers.missing
     }
 
-    /// Calls all other nodes at the same time.
+    /// Calls all other nodes at the same time. A node that answers with `.notFound` has no entry in the answers.
     ///
-    /// - Returns: the answers of the nodes that have answered in time, each with the number of its node.
-    /// - Throws: the errors of the store.
+    /// - Parameter app: the app that the call is for. The number of waiting calls is limited for each app.
+    /// - Throws: `.overloaded` when too many calls wait; the errors of the store.
     public func callAll(
-        _ name: String, _ argument: JSONText
-    ) async throws(ChatError) -> [(node: Int64, answer: JSONText)] {
+        _ name: String, _ argument: JSONText, for app: AppID
+    ) async throws(ChatError) -> NodeAnswers {
         let nodes = try await engine.otherNodes()
-        guard !nodes.isEmpty else { return [] }
-        return await withTaskGroup { group in
+        guard !nodes.isEmpty else { return NodeAnswers() }
+        try enter(app)
+        defer { leave(app) }
+        let results = await withTaskGroup { group in
             for node in nodes {
-                group.addTask {
-                    // A node that fails is left out, like one that has stopped.
-                    (node, try? await self.ask(node, name, argument)?.get())
-                }
+                group.addTask { (node: node, result: try? await self.ask(node, name, argument)) }
             }
-            var answers: [(node: Int64, answer: JSONText)] = []
-            for await (node, answer) in group { if let answer { answers.append((node, answer)) } }
-            return answers.sorted { $0.node < $1.node }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        var answers = NodeAnswers()
+        var silent: Set<Int64> = []
+        for (node, result) in results.sorted(by: { $0.node < $1.node }) {
+            switch result {
+            case .success(let answer): answers.all.append((node, answer))
+            case .failure(let error) where error.code == .notFound: break
+            case .failure, nil: silent.insert(node)
+            }
+        }
+        // A node that has stopped has nothing in memory any more.
+        if !silent.isEmpty { answers.isPartial = !silent.isDisjoint(with: try await engine.otherNodes()) }
+        return answers
+    }
+
+    private func enter(_ app: AppID) throws(ChatError) {
+        let isAdmitted = state.withLock { state in
+            let calls = state.calls[app, default: 0]
+            guard calls < Self.mostOfApp, state.calls.values.reduce(0, +) < Self.most else { return false }
+            state.calls[app] = calls + 1
+            return true
+        }
+        guard isAdmitted else {
+            throw ChatError(
+                .overloaded, "too many requests wait for other nodes; try again later", retryAfter: .seconds(1))
+        }
+    }
+
+    private func leave(_ app: AppID) {
+        state.withLock { state in
+            let calls = state.calls[app, default: 0]
+            state.calls[app] = calls > 1 ? calls - 1 : nil
         }
     }
 
@@ -101,15 +139,7 @@ public final class NodeCalls: Sendable {
         let id = SystemRandomSource().token(prefix: "", bytes: 12)
         let (answered, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let answer = RecordKey(.nodeAnswer, parts: [String(self.node), id], in: .gateway)
-        let isAdmitted = state.withLock { state in
-            guard state.waiting.count < Self.most else { return false }
-            state.waiting[answer.id] = continuation
-            return true
-        }
-        guard isAdmitted else {
-            throw ChatError(
-                .overloaded, "too many requests wait for other nodes; try again later", retryAfter: .seconds(1))
-        }
+        state.withLock { $0.waiting[answer.id] = continuation }
         defer { _ = state.withLock { $0.waiting.removeValue(forKey: answer.id) } }
         let call = RecordKey(.nodeCall, parts: [String(node), id], in: .gateway)
         let body = JSONText { writer in

@@ -23,10 +23,12 @@ extension SourceRegistry {
         }
     }
 
-    /// The requests of a source that all nodes have logged, the newest first.
-    func allRequests(of source: RecordKey) async throws(ChatError) -> [InboundRequest] {
+    /// The requests of a source that all nodes have logged, the newest first, and the answers of the other nodes.
+    func allRequests(
+        of source: RecordKey
+    ) async throws(ChatError) -> (requests: [InboundRequest], answers: NodeAnswers) {
         let own = requests.requests(of: source)
-        guard service.nodes.node != 0 else { return own }
+        guard service.nodes.node != 0 else { return (own, NodeAnswers()) }
         let argument = JSONText { writer in
             writer.beginObject()
             writer.member("app", source.app.name)
@@ -34,7 +36,8 @@ extension SourceRegistry {
             writer.endObject()
         }
         var others: [InboundRequest] = []
-        for (_, answer) in try await service.nodes.callAll(Self.requestsCall, argument) {
+        let answers = try await service.nodes.callAll(Self.requestsCall, argument, for: source.app)
+        for (_, answer) in answers.all {
             let values = (try? JSONDocument(answer))?.root["requests"]?.elements ?? []
             others += values.compactMap { InboundRequest($0) }
         }
@@ -43,13 +46,18 @@ extension SourceRegistry {
         query.parent = source.id
         try await directory.forEachPage(query) { others += $0.compactMap { InboundRequest($0) } }
         let known = Set(own.map(\.id))
-        return (own + others.filter { !known.contains($0.id) }).sorted { $0.at > $1.at }
+        return ((own + others.filter { !known.contains($0.id) }).sorted { $0.at > $1.at }, answers)
     }
 
     /// A request of a source that any node has logged; nil when no node has it.
+    ///
+    /// - Throws: `.unavailable` when a node that may have it does not answer.
     func request(_ id: String, of source: RecordKey) async throws(ChatError) -> InboundRequest? {
         if let own = requests.requests(of: source).first(where: { $0.id == id }) { return own }
-        return try await allRequests(of: source).first { $0.id == id }
+        let (requests, answers) = try await allRequests(of: source)
+        if let found = requests.first(where: { $0.id == id }) { return found }
+        try answers.requireComplete()
+        return nil
     }
 
     /// Reads the changes of other nodes if a source is not in memory, because another node may have just created it.

@@ -15,7 +15,7 @@ extension NativeAPI {
     func getSessions(_ request: Request, _ caller: Caller) async throws -> Response {
         let user = try Self.sessionUser(request, caller, needing: .read)
         let listing = try Listing(Parameters(request.query, known: Listing.timedNames), of: request, limits: limits)
-        let sessions = try await streams.allSessions(of: user)
+        let sessions = try await streams.allSessions(of: user).sessions
         return Listing.response(try listing.page(of: sessions, id: \.id, time: { $0.opened }), to: request) {
             $1.raw($0.json)
         }
@@ -26,7 +26,9 @@ extension NativeAPI {
         _ = try Parameters(request.query, known: [])
         let user = try Self.sessionUser(request, caller, needing: .read)
         let id = request.name("session")
-        guard let session = try await streams.allSessions(of: user).first(where: { $0.id == id }) else {
+        let (sessions, answers) = try await streams.allSessions(of: user)
+        guard let session = sessions.first(where: { $0.id == id }) else {
+            try answers.requireComplete()
             throw LiveStreams.unknownSession
         }
         return .json(session.json.bytes)
@@ -88,12 +90,15 @@ struct SessionCall: Sendable {
 extension LiveStreams {
     static let unknownSession = ChatError(.notFound, "the user has no session with this id")
 
-    /// The sessions of a user's devices on all nodes, in the order in which they were opened.
-    nonisolated func allSessions(of user: UserID) async throws(ChatError) -> [ListItem] {
+    /// The sessions of a user's devices on all nodes, in the order in which they were opened, and the answers of the
+    /// other nodes.
+    nonisolated func allSessions(
+        of user: UserID
+    ) async throws(ChatError) -> (sessions: [ListItem], answers: NodeAnswers) {
         let own = await sessionItems(of: user)
-        let others = try await service.nodes.callAll(SessionCall.list, SessionCall(user).json)
-        let all = own + others.flatMap { ListPart($0.answer)?.items ?? [] }
-        return all.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }
+        let others = try await service.nodes.callAll(SessionCall.list, SessionCall(user).json, for: user.app)
+        let all = own + others.all.flatMap { ListPart($0.answer)?.items ?? [] }
+        return (all.sorted { ($0.opened, $0.id) < ($1.opened, $1.id) }, others)
     }
 
     func sessionItems(of user: UserID) -> [ListItem] {
@@ -102,11 +107,16 @@ extension LiveStreams {
 
     /// Ends a session and its streams permanently, on whichever node.
     ///
-    /// - Throws: `.notFound` when the user has no session with this id.
+    /// - Throws: `.notFound` when the user has no session with this id; `.unavailable` when a node that may have the
+    ///   session does not answer.
     nonisolated func endSession(_ id: String, of user: UserID) async throws(ChatError) {
         if await cancelSession(id, of: user) { return }
-        let answers = try await service.nodes.callAll(SessionCall.end, SessionCall(user, session: id).json)
-        guard answers.contains(where: { $0.answer == Self.sessionEnded }) else { throw Self.unknownSession }
+        let call = SessionCall(user, session: id).json
+        let answers = try await service.nodes.callAll(SessionCall.end, call, for: user.app)
+        guard answers.all.contains(where: { $0.answer == Self.sessionEnded }) else {
+            try answers.requireComplete()
+            throw Self.unknownSession
+        }
     }
 
     /// The answer of a node that has ended a session.

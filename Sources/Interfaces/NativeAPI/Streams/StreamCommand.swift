@@ -66,7 +66,8 @@ extension LiveStreams {
         guard let node = StreamIDs.node(of: command.stream), node != service.nodes.node else {
             return try await performHere(command)
         }
-        let answer = try await service.nodes.call(StreamCommand.callName, of: node, command.json)
+        let answer = try await service.nodes.call(
+            StreamCommand.callName, of: node, command.json, for: command.caller.app)
         guard let answer else { throw Self.unknownStream }
         return answer
     }

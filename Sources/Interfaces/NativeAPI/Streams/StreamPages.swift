@@ -115,10 +115,10 @@ extension LiveStreams {
     /// - Throws: `.malformed` for a cursor of another list.
     nonisolated func page(_ query: StreamListQuery) async throws(ChatError) -> Page<ListItem> {
         let own = try await part(query)
-        let others = try await service.nodes.callAll(StreamListQuery.callName, query.json)
+        let others = try await service.nodes.callAll(StreamListQuery.callName, query.json, for: query.caller.app)
         let parts =
             [(node: service.nodes.node, part: own)]
-            + others.compactMap { node, answer in ListPart(answer).map { (node: node, part: $0) } }
+            + others.all.compactMap { node, answer in ListPart(answer).map { (node: node, part: $0) } }
         var cursor = try StreamListCursor(query.list.cursor)
         let order = query.list.order ?? .ascending
         var rest = parts.map { $0.part.items[...] }

@@ -112,7 +112,8 @@ extension LiveStreams {
         case .elsewhere(let node, let etag):
             let call = TicketCall(ticket: text, id: lastID)
             do throws(ChatError) {
-                if let answer = try await service.nodes.call(TicketCall.callName, of: node, call.json) {
+                let answer = try await service.nodes.call(TicketCall.callName, of: node, call.json, for: ticket.app)
+                if let answer {
                     let isFinished = answer == JSONText(string: StreamTickets.TicketResult.finished.rawValue)
                     return isFinished ? .finished : .moving(etag: etag)
                 }

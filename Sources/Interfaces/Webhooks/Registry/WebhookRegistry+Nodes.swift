@@ -36,7 +36,8 @@ extension WebhookRegistry {
         var states = statesHere(of: subscribers)
         guard !subscribers.isEmpty else { return states }
         let argument = Self.argument(subscribers)
-        for (_, answer) in (try? await service.nodes.callAll(Self.stateCall, argument)) ?? [] {
+        let answers = try? await service.nodes.callAll(Self.stateCall, argument, for: subscribers[0].app)
+        for (_, answer) in answers?.all ?? [] {
             let others = (try? JSONDocument(answer))?.root["states"]?.elements ?? []
             guard others.count == states.count else { continue }
             for (index, other) in others.enumerated() { states[index].add(WebhookState(other)) }
@@ -70,7 +71,7 @@ extension WebhookRegistry {
 
     func callReset(of subscriber: SubscriberID, forgetsFailures: Bool) async throws(ChatError) {
         let argument = Self.argument([subscriber], forgetsFailures: forgetsFailures)
-        _ = try await service.nodes.callAll(Self.resetCall, argument)
+        _ = try await service.nodes.callAll(Self.resetCall, argument, for: subscriber.app)
     }
 
     private static func argument(_ subscribers: [SubscriberID], forgetsFailures: Bool = false) -> JSONText {
