@@ -81,4 +81,25 @@ import Testing
             for task in answering { await task.value }
         }
     }
+
+    @Test("leave records behind when their node fails, which a running node removes a minute later")
+    func leftovers() async throws {
+        try await Self.run { engine, nodes, clock in
+            let keys = [RecordKind.nodeCall, .nodeAnswer].map { RecordKey($0, parts: ["2", "id"], in: .gateway) }
+            let running = NodeCalls(
+                engine: NodeEngine(engine, node: 1, of: nodes), clock: clock.wallClock,
+                sweepInterval: .milliseconds(1))
+            let task = Task { await running.run() }
+            _ = try await engine.directory.write(keys.map { RecordChange($0, body: .emptyObject) })
+            clock.advance(by: .seconds(59))
+            _ = try await engine.directory.write([
+                RecordChange(RecordKey(.nodeCall, parts: ["2", "young"], in: .gateway), body: .emptyObject)
+            ])
+            clock.advance(by: .seconds(2))
+            try await waitUntil { try await engine.directory.read(keys).allSatisfy { $0 == nil } }
+            #expect(try await Self.records(engine, .nodeCall) == 1)
+            task.cancel()
+            await task.value
+        }
+    }
 }

@@ -21,8 +21,10 @@ public final class NodeCalls: Sendable {
     static let most = 256
     /// The maximum number of calls for one app that wait for answers.
     static let mostOfApp = 64
-    /// The minimum ages of the records that a node may leave behind when it stops. A stream ticket resumes its stream for
-    /// an hour, and a device its session for two minutes.
+    /// The interval between two removals of leftover records.
+    static let sweepInterval: Duration = .seconds(60)
+    /// The minimum ages of the records that a node may leave behind when it stops, or when a call fails. A stream ticket
+    /// resumes its stream for an hour, and a device its session for two minutes.
     private static let leftovers: [(kind: RecordKind, age: Duration)] = [
         (.nodeCall, .seconds(60)), (.nodeAnswer, .seconds(60)), (.streamTicket, .seconds(3600)),
         (.deviceSession, .seconds(600)),
@@ -39,14 +41,19 @@ public final class NodeCalls: Sendable {
     private let engine: any Engine
     private let clock: WallClock
     private let patience: Duration
+    private let sweepInterval: Duration
     private let state = Lock(State())
     private let received: AsyncStream<String>
     private let receiver: AsyncStream<String>.Continuation
 
-    init(engine: any Engine, clock: WallClock, patience: Duration = NodeCalls.patience) {
+    init(
+        engine: any Engine, clock: WallClock, patience: Duration = NodeCalls.patience,
+        sweepInterval: Duration = NodeCalls.sweepInterval
+    ) {
         self.engine = engine
         self.clock = clock
         self.patience = patience
+        self.sweepInterval = sweepInterval
         // Calls beyond the limit are dropped. Their callers then report that the node does not answer.
         (received, receiver) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Self.most))
         engine.directory.observe { [weak self] changes in
@@ -183,9 +190,8 @@ public final class NodeCalls: Sendable {
 
     /// Answers the calls of other nodes until the task is cancelled.
     func run() async {
-        // A failure is ignored: the next start removes these records.
-        try? await removeLeftovers()
         await withDiscardingTaskGroup { group in
+            group.addTask { await self.keepRemovingLeftovers() }
             // Each node limits its waiting calls, so the number of these tasks is limited too.
             for await id in received {
                 // The caller learns of a failure by the missing answer.
@@ -212,12 +218,21 @@ public final class NodeCalls: Sendable {
         ])
     }
 
-    /// Removes the records that nodes have left behind.
+    /// Removes the records that nodes have left behind, until the task is cancelled. Every node does so.
+    private func keepRemovingLeftovers() async {
+        while !Task.isCancelled {
+            try? await removeLeftovers()  // the next round repeats
+            try? await Task.sleep(for: sweepInterval)  // the loop's condition checks for cancellation
+        }
+    }
+
     private func removeLeftovers() async throws(ChatError) {
         for (kind, age) in Self.leftovers {
             let edge = clock.now.adding(.zero - age)
-            try await engine.directory.forEachPage(RecordQuery(kind, in: .gateway, limit: 100)) {
-                records throws(ChatError) in
+            var query = RecordQuery(kind, in: .gateway, limit: 100)
+            // The number is rounded, so the times are compared again.
+            query.filter = .compare(field: "@updated", .lessOrEqual, .number(Double(edge.rawValue)))
+            try await engine.directory.forEachPage(query) { records throws(ChatError) in
                 let old = records.filter { $0.updated < edge }
                 guard !old.isEmpty else { return }
                 _ = try await engine.directory.write(old.map { RecordChange($0.key, body: nil) })
