@@ -70,6 +70,29 @@ import Testing
         }
     }
 
+    @Test("share the calls of other nodes while the same webhook is read again and again, until it changes")
+    func repeatedReads() async throws {
+        let receiver = try ScriptedServer()
+        try await WebhookFixture.withTwo { one, two in
+            let calls = Lock<Set<String>>([])
+            one.engine.directory.observe { changes in
+                for key in changes.keys where key.kind == .nodeCall { calls.withLock { _ = $0.insert(key.id) } }
+            }
+            let webhook = try await one.webhook(receiver).webhook
+            try await two.registry.applyCommittedChanges()
+            let before = calls.withLock { $0.count }
+            for _ in 0..<20 { _ = try await two.registry.webhook(webhook.id, by: Self.owner) }
+            #expect(calls.withLock { $0.count } - before < 20)
+            // The state after a change is read anew.
+            let runtime = try #require(two.registry.runtime(of: webhook.subscriber))
+            _ = runtime.recordFailure(
+                AttemptError(at: two.service.clock.now, error: "status", status: 503), dead: 0, deadTolerated: .max)
+            _ = try await one.registry.disable(webhook.id, by: Self.owner)
+            _ = try await one.registry.enable(webhook.id, by: Self.owner)
+            try await waitUntil { try await one.registry.webhook(webhook.id, by: Self.owner).failingSince == nil }
+        }
+    }
+
     @Test("take a success of another node into account before they are reported or disabled")
     func successElsewhere() async throws {
         let status = Lock(503)

@@ -23,6 +23,7 @@ extension WebhookRegistry {
             }
         }
         service.nodes.answer(Self.resetCall) { [weak self] argument in
+            self?.otherStates.forget()
             for subscriber in Self.subscribers(argument) {
                 await self?.resetCircuitHere(of: subscriber, forgetsFailures: argument["failures"]?.boolean ?? false)
             }
@@ -30,17 +31,27 @@ extension WebhookRegistry {
         }
     }
 
-    /// The states of webhooks of one app on all nodes together, in the same order. A node that does not answer is left
-    /// out.
+    /// The states of webhooks of one app on all nodes together, in the same order. The states on other nodes may be a
+    /// second old. A node that does not answer is left out.
     func states(of subscribers: [SubscriberID]) async -> [WebhookState] {
-        var states = statesHere(of: subscribers)
-        guard !subscribers.isEmpty else { return states }
+        let own = statesHere(of: subscribers)
+        guard !subscribers.isEmpty, service.nodes.node != 0 else { return own }
+        return Self.sum(own, await otherStates.states(of: subscribers) { await self.readOtherStates(of: subscribers) })
+    }
+
+    /// The states of webhooks of one app on each of the other nodes.
+    private func readOtherStates(of subscribers: [SubscriberID]) async -> [[WebhookState]] {
         let argument = Self.argument(subscribers)
         let answers = try? await service.nodes.callAll(Self.stateCall, argument, for: subscribers[0].app)
-        for (_, answer) in answers?.all ?? [] {
-            let others = (try? JSONDocument(answer))?.root["states"]?.elements ?? []
-            guard others.count == states.count else { continue }
-            for (index, other) in others.enumerated() { states[index].add(WebhookState(other)) }
+        return (answers?.all ?? []).map { _, answer in
+            ((try? JSONDocument(answer))?.root["states"]?.elements ?? []).map { WebhookState($0) }
+        }
+    }
+
+    private static func sum(_ own: [WebhookState], _ others: [[WebhookState]]) -> [WebhookState] {
+        var states = own
+        for other in others where other.count == states.count {
+            for (index, state) in other.enumerated() { states[index].add(state) }
         }
         return states
     }
@@ -65,12 +76,15 @@ extension WebhookRegistry {
     /// Returns true when another node has delivered to a webhook since this node's failures began. This node then counts
     /// its failures anew.
     func hasSucceededElsewhere(_ runtime: WebhookRuntime) async -> Bool {
-        guard let success = await states(of: [runtime.subscriber])[0].lastSuccess else { return false }
+        let others = await readOtherStates(of: [runtime.subscriber])
+        let states = Self.sum(statesHere(of: [runtime.subscriber]), others)
+        guard let success = states[0].lastSuccess else { return false }
         return runtime.follow(successAt: success, now: service.clock.now)
     }
 
     func callReset(of subscriber: SubscriberID, forgetsFailures: Bool) async throws(ChatError) {
         let argument = Self.argument([subscriber], forgetsFailures: forgetsFailures)
+        defer { otherStates.forget() }
         _ = try await service.nodes.callAll(Self.resetCall, argument, for: subscriber.app)
     }
 

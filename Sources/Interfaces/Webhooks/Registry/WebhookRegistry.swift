@@ -37,6 +37,7 @@ public final class WebhookRegistry: Sendable {
     /// For each app, a position in the event log. The deliveries of all events up to this position are planned.
     let planned = Lock<[AppID: Timetoken]>([:])
     let published = Lock(PublishedKeys())
+    let otherStates = OtherStates()
 
     init(service: ChatService, options: WebhookOptions, health: WebhookHealth, logger: Logger) {
         self.service = service
