@@ -186,6 +186,85 @@ import Testing
         }
     }
 
+    @Test("a ticket that was taken over by a node whose client then disconnected is resumed on a third node")
+    func ticketWithoutStream() async throws {
+        try await StreamHarness.run(nodes: 3) { nodes, _ in
+            let text = try await ticket(nodes[0])
+            let (old, _, _) = try await nodes[0].openReady("ticket=\(text)", as: nil)
+            let first = try await nodes[0].emit("a", 1)
+            #expect(await old.numbers(1) == [1])
+            try await nodes[0].emit("a", 2)
+            // The second node takes the ticket over, and opens no stream.
+            let tickets = nodes[1].streams.tickets
+            let (_, shown) = try tickets.caller(of: text)
+            let use = try await nodes[1].streams.resume(shown, lastID: first.description, nodes[1].chat)
+            let etag = try #require(use.movingEtag)
+            _ = try await tickets.use(shown, isResuming: true, replacing: etag)
+            #expect(await old.rest().last?["reason"] == "replaced")
+            // While its response is prepared, and after the client has disconnected.
+            let (third, _, _) = try await nodes[2].openReady("ticket=\(text)", as: nil, lastEventID: first.description)
+            #expect(await third.numbers(1) == [2])
+            await waitUntil { tickets.ticketUsedHere(shown.nonce) == nil }
+            let back = try await nodes[1].streams.resume(shown, lastID: first.description, nodes[1].chat)
+            let newer = try #require(back.movingEtag)
+            _ = try await tickets.use(shown, isResuming: true, replacing: newer)
+            #expect(await third.rest().last?["reason"] == "replaced")
+            tickets.release(shown.nonce)
+            let (last, _, _) = try await nodes[0].openReady("ticket=\(text)", as: nil, lastEventID: first.description)
+            #expect(await last.numbers(1) == [2])
+            last.close()
+        }
+    }
+
+    @Test("of resumptions on several nodes at the same time, none is refused, and one stream stays")
+    func ticketResumptionRace() async throws {
+        try await StreamHarness.run(nodes: 3) { nodes, _ in
+            let text = try await ticket(nodes[0])
+            let (old, _, _) = try await nodes[0].openReady("ticket=\(text)", as: nil)
+            let first = try await nodes[0].emit("a", 1)
+            #expect(await old.numbers(1) == [1])
+            for _ in 0..<10 {
+                let readers = try await withThrowingTaskGroup { group in
+                    for node in nodes {
+                        group.addTask {
+                            try await node.open("ticket=\(text)", as: nil, lastEventID: first.description)
+                        }
+                    }
+                    return try await group.reduce(into: []) { $0.append($1) }
+                }
+                #expect(readers.map(\.status) == [200, 200, 200])
+                await waitUntil {
+                    var count = 0
+                    for node in nodes { count += await node.streams.streamCount }
+                    return count == 1
+                }
+                for reader in readers { reader.close() }
+                for node in nodes { await node.until { $0.roll.count == 0 } }
+            }
+        }
+    }
+
+    @Test("a call about a ticket does not contain the ticket's text")
+    func ticketText() async throws {
+        try await StreamHarness.runTwo { one, two, nodes in
+            let text = try await ticket(one)
+            let (_, shown) = try one.streams.tickets.caller(of: text)
+            // Node 9 has the ticket's stream, and does not answer.
+            nodes.add(9)
+            let record = RecordChange(StreamTickets.recordKey(of: shown.nonce), body: TicketHolder(node: 9).body)
+            _ = try await one.service.engine.directory.write([record])
+            async let resumed = two.open("ticket=\(text)", as: nil, lastEventID: shown.start.description)
+            var bodies: [String] = []
+            try await waitUntil {
+                let query = RecordQuery(.nodeCall, in: .gateway, limit: 10)
+                bodies = try await one.service.engine.directory.list(query).items.map(\.body.description)
+                return !bodies.isEmpty
+            }
+            #expect(!bodies.contains { $0.contains(text) })
+            #expect(try await resumed.status == 200)
+        }
+    }
+
     @Test("a ticket resumes nothing on the other node 120 s after its stream broke, nor after its stream was deleted")
     func ticketEnds() async throws {
         try await StreamHarness.runTwo { one, two, _ in
@@ -220,6 +299,10 @@ import Testing
             new.close()
         }
     }
+}
+
+extension LiveStreams.TicketUse {
+    fileprivate var movingEtag: String? { if case .moving(let etag) = self { etag } else { nil } }
 }
 
 @Suite("Sources on two nodes", .timeLimit(.minutes(2))) struct SourceNodeTests {

@@ -48,16 +48,24 @@ struct StreamHarness: Sendable {
         limits: Limits = Limits(), isComplete: Bool = false,
         _ body: (_ one: StreamHarness, _ two: StreamHarness, NodeEngine.Nodes) async throws -> Void
     ) async throws {
+        try await run(nodes: 2, limits: limits, isComplete: isComplete) { try await body($0[0], $0[1], $1) }
+    }
+
+    /// Runs `body` against several nodes, which have the numbers from 1 on and share a store in memory.
+    static func run(
+        nodes count: Int, limits: Limits = Limits(), isComplete: Bool = false,
+        _ body: ([StreamHarness], NodeEngine.Nodes) async throws -> Void
+    ) async throws {
         let clock = ManualClock()
         let engine = try await SQLiteEngine(
             SQLiteEngineSettings(path: ":memory:", limits: limits, clock: clock.wallClock, logger: ChatFixture.quiet))
-        let nodes = NodeEngine.Nodes([1, 2])
-        let (first, second) = (NodeEngine(engine, node: 1, of: nodes), NodeEngine(engine, node: 2, of: nodes))
-        try await start(on: engine, first, clock, limits, isComplete: isComplete) { one in
-            try await start(on: engine, second, clock, limits, isComplete: isComplete) { two in
-                try await body(one, two, nodes)
-            }
+        let nodes = NodeEngine.Nodes(Set((1...count).map(Int64.init)))
+        func next(_ started: [StreamHarness]) async throws {
+            guard started.count < count else { return try await body(started, nodes) }
+            let front = NodeEngine(engine, node: Int64(started.count + 1), of: nodes)
+            try await start(on: engine, front, clock, limits, isComplete: isComplete) { try await next(started + [$0]) }
         }
+        try await next([])
         await engine.close()
     }
 
@@ -176,6 +184,9 @@ extension StreamHarness {
 }
 
 extension LiveStreams {
+    /// The number of open streams.
+    var streamCount: Int { roll.count }
+
     func holds(_ condition: @Sendable (isolated LiveStreams) -> Bool) -> Bool { condition(self) }
 }
 

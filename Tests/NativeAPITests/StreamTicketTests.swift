@@ -148,7 +148,7 @@ import Testing
             _ = try await tickets.use(shown, isResuming: true)
             tickets.release(shown.nonce)
             let everything = Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true))
-            #expect(tickets.opened(shown.nonce, by: 7, following: everything, at: .zero) == nil)
+            #expect(tickets.opened(shown, by: 7, following: everything, at: .zero).old == nil)
             await #expect(throws: ChatError.self) { try await tickets.use(shown, isResuming: false) }
             tickets.release(shown.nonce)
             await #expect(throws: ChatError.self) { try await tickets.use(shown, isResuming: false) }

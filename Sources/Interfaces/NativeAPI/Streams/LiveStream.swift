@@ -14,7 +14,7 @@ struct StreamRequest: Sendable {
     /// The start position that is shown to the client. It equals the actual start position or is later, but no event is
     /// between the two positions.
     var shownStart: Timetoken
-    var ticket: StreamTicket.Nonce?
+    var ticket: StreamTicket?
     /// The hub's count of audience changes (events that change who may read a channel), read before the user's channels
     /// were looked up.
     var audienceChanges: UInt64
@@ -55,7 +55,7 @@ final class LiveStream {
         self.owner = owner
         self.opened = opened
         self.feed = feed
-        ticket = order.ticket
+        ticket = order.ticket?.nonce
         presentOn = order.isPresent ? [] : nil
         groups = order.groups
         position = order.resumption.from

@@ -173,7 +173,8 @@ extension LiveStreams {
             if isDraining {
                 .draining
             } else if owners.refusal(
-                of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket)) != nil
+                of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket?.nonce))
+                != nil
             {
                 // Several concurrent requests may have passed `admit` although only one more stream was allowed.
                 .tooManyStreams
@@ -188,7 +189,7 @@ extension LiveStreams {
         }
         if let refusal {
             // The stream is rejected, so the ticket counts as unused.
-            if let nonce = order.ticket { tickets.release(nonce) }
+            if let ticket = order.ticket { tickets.release(ticket.nonce) }
             close(stream, refusal)
         } else {
             begin(stream, order)
@@ -213,12 +214,11 @@ extension LiveStreams {
 
     private func begin(_ stream: LiveStream, _ order: StreamRequest) {
         let resumption = order.resumption
-        if let nonce = stream.ticket,
-            let old = tickets.opened(
-                nonce, by: stream.sequence, following: order.selection, at: order.shownStart),
-            let old = roll[old]
-        {
-            close(old, .replaced)
+        if let ticket = order.ticket {
+            let (old, mayHaveMoved) = tickets.opened(
+                ticket, by: stream.sequence, following: order.selection, at: order.shownStart)
+            if let old, let old = roll[old] { close(old, .replaced) }
+            if mayHaveMoved { closeIfMoved(ticket) }
         }
         deviceCame(stream, hasGap: resumption.gap != nil)
         let format = stream.feed.format

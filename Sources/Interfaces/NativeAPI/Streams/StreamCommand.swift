@@ -99,10 +99,8 @@ extension LiveStreams {
             return try await part(query).json
         }
         nodes.answer(TicketCall.callName) { [weak self] argument in
-            guard let self, let ticket = argument["ticket"]?.string, let id = argument["id"]?.string else {
-                throw StreamTickets.refusal
-            }
-            return try await answer(TicketCall(ticket: ticket, id: id))
+            guard let self, let call = TicketCall(argument) else { throw StreamTickets.refusal }
+            return try await answer(call)
         }
         nodes.answer(SessionCall.list) { [weak self] argument in
             guard let self, let call = SessionCall(argument) else { throw Self.unknownSession }

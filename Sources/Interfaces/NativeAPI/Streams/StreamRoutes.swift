@@ -72,14 +72,14 @@ extension NativeAPI {
         try await streams.loop.run(on: streams) { streams throws(ChatError) in
             try streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
         }
-        if let ticket, try await isFinished(ticket, use, isResuming: request.lastEventID != nil) {
+        if let ticket, try await isFinished(ticket, use, lastID: request.lastEventID, chat) {
             // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
         }
         if let device = DeviceSessions.Device(wanted.selection) { await streams.takeOverSession(of: device) }
         var order = StreamRequest(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
-            shownStart: shownStart, ticket: ticket?.nonce, audienceChanges: wanted.audienceChanges)
+            shownStart: shownStart, ticket: ticket, audienceChanges: wanted.audienceChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         order.inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included, following: wanted.selection)
         return .stream(
@@ -126,20 +126,33 @@ extension NativeAPI {
             }
         }
         guard let id = request.lastEventID else { return .here }
-        return try await streams.resume(ticket, parameters.text("ticket") ?? "", lastID: id, chat)
+        return try await streams.resume(ticket, lastID: id, chat)
     }
+
+    /// The number of times that a resumption tries to take over a ticket which other nodes take over at the same time.
+    private static let takeovers = 5
 
     /// Uses a ticket. Returns true when the ticket's stream was ended permanently.
     private nonisolated(nonsending) func isFinished(
-        _ ticket: StreamTicket, _ use: LiveStreams.TicketUse?, isResuming: Bool
-    ) async throws(ChatError) -> Bool {
-        let result: StreamTickets.TicketResult =
+        _ ticket: StreamTicket, _ use: LiveStreams.TicketUse?, lastID: String?, _ chat: ChatAccess
+    ) async throws -> Bool {
+        var use = use ?? .here
+        for _ in 0..<Self.takeovers {
             switch use {
-            case .finished: .finished
-            case .moving(let etag): try await streams.tickets.use(ticket, isResuming: true, replacing: etag)
-            case .here, nil: try await streams.tickets.use(ticket, isResuming: isResuming)
+            case .finished: return true
+            case .here: return try await streams.tickets.use(ticket, isResuming: lastID != nil) == .finished
+            case .moving(let etag):
+                do throws(ChatError) {
+                    return try await streams.tickets.use(ticket, isResuming: true, replacing: etag) == .finished
+                } catch {
+                    // A refusal would end the client's stream for good. Of several requests of the client, the last one
+                    // has the stream.
+                    guard error.code == .stale, let lastID else { throw error }
+                    use = try await streams.resume(ticket, lastID: lastID, chat)
+                }
             }
-        return result == .finished
+        }
+        throw StreamTickets.refusal
     }
 
     private static let notAcceptable = Problem(

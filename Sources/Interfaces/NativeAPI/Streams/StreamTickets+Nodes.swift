@@ -40,7 +40,7 @@ extension StreamTickets {
     }
 
     func place(of ticket: StreamTicket) async throws(ChatError) -> UsePlace {
-        guard !isUsedHere(ticket.nonce) else { return .here }
+        guard ticketUsedHere(ticket.nonce) == nil else { return .here }
         guard let record = try await service.engine.directory.read(Self.recordKey(of: ticket.nonce)),
             let holder = TicketHolder(record)
         else { return .nowhere }
@@ -59,7 +59,8 @@ extension StreamTickets {
         }
     }
 
-    private func streamIfMoved(_ nonce: StreamTicket.Nonce) async -> UInt64? {
+    /// The number of a ticket's open stream, if another node has taken the ticket over.
+    func streamIfMoved(_ nonce: StreamTicket.Nonce) async -> UInt64? {
         // A failure leaves the old stream open until its client's network is found dead.
         guard let record = try? await service.engine.directory.read(Self.recordKey(of: nonce)),
             let holder = TicketHolder(record), holder.node != service.nodes.node
@@ -68,9 +69,10 @@ extension StreamTickets {
     }
 }
 
-/// A call of another node to which a client has reconnected with a ticket.
+/// A call of another node to which a client has reconnected with a ticket. It does not contain the ticket's text, with
+/// which anyone could resume the stream, because calls are stored.
 struct TicketCall: Sendable {
-    var ticket: String
+    var nonce: StreamTicket.Nonce
     /// The last id of the client.
     var id: String
 
@@ -80,11 +82,24 @@ struct TicketCall: Sendable {
     var json: JSONText {
         JSONText { writer in
             writer.beginObject()
-            writer.member("ticket", ticket)
+            writer.member("nonce", Hex.encode(nonce.bytes))
             writer.member("id", id)
             writer.endObject()
         }
     }
+
+    init(_ ticket: StreamTicket, id: String) { (nonce, self.id) = (ticket.nonce, id) }
+
+    /// Parses the JSON that ``json`` prints; nil for another value.
+    init?(_ value: JSONValue) {
+        guard let nonce = value["nonce"]?.string.flatMap(Hex.decode).flatMap(StreamTicket.Nonce.init),
+            let id = value["id"]?.string
+        else { return nil }
+        (self.nonce, self.id) = (nonce, id)
+    }
+
+    /// The answer of a node that has no use of the ticket in memory.
+    static let unknown = "unknown"
 }
 
 extension LiveStreams {
@@ -103,20 +118,25 @@ extension LiveStreams {
     ///
     /// - Throws: `.unauthorized` for a wrong id, and for a ticket that can resume nothing; the errors of the store.
     nonisolated func resume(
-        _ ticket: StreamTicket, _ text: String, lastID: String, _ chat: ChatAccess
+        _ ticket: StreamTicket, lastID: String, _ chat: ChatAccess
     ) async throws -> TicketUse {
         switch try await tickets.place(of: ticket) {
-        case .here, .nowhere:
+        case .nowhere:
             try await requireSent(lastID, to: ticket, chat)
             return .here
+        case .here:
+            guard try await isSent(lastID, onOwn: ticket, chat) else {
+                return try await resume(ticket, lastID: lastID, chat)
+            }
+            return .here
         case .elsewhere(let node, let etag):
-            let call = TicketCall(ticket: text, id: lastID)
+            let call = TicketCall(ticket, id: lastID)
             do throws(ChatError) {
                 let answer = try await service.nodes.call(TicketCall.callName, of: node, call.json, for: ticket.app)
-                if let answer {
-                    let isFinished = answer == JSONText(string: StreamTickets.TicketResult.finished.rawValue)
-                    return isFinished ? .finished : .moving(etag: etag)
-                }
+                if answer == JSONText(string: StreamTickets.TicketResult.finished.rawValue) { return .finished }
+                // A node that has taken the ticket over, and whose client has disconnected before its stream was open,
+                // has no use of the ticket. Nor has a node from which the ticket was taken a moment ago.
+                if let answer, answer != JSONText(string: TicketCall.unknown) { return .moving(etag: etag) }
             } catch {
                 // The node has probably just ended. An error would end the client's stream for good, because an
                 // EventSource connects again only after a response with 200. If the node lives, the new use of the ticket
@@ -133,17 +153,37 @@ extension LiveStreams {
 
     /// Answers a call about a ticket whose use is in the memory of this node.
     nonisolated func answer(_ call: TicketCall) async throws -> JSONText {
-        let (caller, ticket) = try tickets.caller(of: call.ticket)
-        guard tickets.isUsedHere(ticket.nonce) else { throw StreamTickets.refusal }
-        try await requireSent(call.id, to: ticket, service.chat(for: caller))
-        return JSONText(string: try await tickets.use(ticket, isResuming: true).rawValue)
+        guard let ticket = tickets.ticketUsedHere(call.nonce),
+            try await isSent(call.id, onOwn: ticket, service.chat(for: tickets.caller(of: ticket)))
+        else { return JSONText(string: TicketCall.unknown) }
+        do throws(ChatError) {
+            return JSONText(string: try await tickets.use(ticket, isResuming: true).rawValue)
+        } catch {
+            guard error.code == .stale else { throw error }
+            return JSONText(string: TicketCall.unknown)
+        }
+    }
+
+    /// Checks an id of a ticket whose use is on this node. Returns false when another node has taken the ticket over
+    /// during the check, so that this node does not know the ids any more.
+    private nonisolated func isSent(
+        _ id: String, onOwn ticket: StreamTicket, _ chat: ChatAccess
+    ) async throws -> Bool {
+        do {
+            try await requireSent(id, to: ticket, chat)
+            return true
+        } catch {
+            guard tickets.ticketUsedHere(ticket.nonce) == nil else { throw error }
+            tickets.forgetDoubt(of: ticket.nonce)
+            return false
+        }
     }
 
     private nonisolated func requireSent(_ id: String, to ticket: StreamTicket, _ chat: ChatAccess) async throws {
         try await tickets.requireSent(id, to: ticket) { position in
             if await hasSent(position, by: ticket.nonce) { return true }
             guard let event = try await event(at: position, chat) else { return false }
-            return tickets.covers(event, by: ticket)
+            return tickets.isArriving(ticket.nonce) || tickets.covers(event, by: ticket)
         }
     }
 
@@ -169,13 +209,24 @@ extension LiveStreams {
 
     /// Closes the streams whose tickets other nodes take over.
     nonisolated func closeMovedStreams() {
-        tickets.observeMoves { [weak self] stream in
-            guard let self else { return }
-            loop.post {
-                self.assumeIsolated { streams in
-                    if let stream = streams.roll[stream] { streams.close(stream, .replaced) }
-                }
+        tickets.observeMoves { [weak self] stream in self?.closeMoved(stream) }
+    }
+
+    private nonisolated func closeMoved(_ stream: UInt64) {
+        loop.post { [weak self] in
+            self?.assumeIsolated { streams in
+                if let stream = streams.roll[stream] { streams.close(stream, .replaced) }
             }
         }
     }
+
+    /// Closes a stream that was just opened, if another node has taken its ticket over meanwhile.
+    nonisolated func closeIfMoved(_ ticket: StreamTicket) {
+        Task { if let stream = await tickets.streamIfMoved(ticket.nonce) { closeMoved(stream) } }
+    }
+}
+
+extension ChatError {
+    /// The error when another node has taken a ticket over during its resumption.
+    static let movedMeanwhile = ChatError(.stale, "the ticket was used on another node at the same time")
 }

@@ -31,6 +31,7 @@ final class StreamTickets: Sendable {
     static let lead: Duration = .seconds(2)
 
     private struct Use {
+        let ticket: StreamTicket
         /// The number of the stream that the ticket has open; nil when it has none.
         var stream: UInt64?
         /// The time at which the ticket's last stream broke, or the time of the ticket's last use if it opened no
@@ -129,10 +130,15 @@ final class StreamTickets: Sendable {
     /// - Throws: `.unauthorized`. The message does not depend on the reason.
     func caller(of text: String) throws(ChatError) -> (caller: Caller, ticket: StreamTicket) {
         let ticket = StreamTicket(text: text, sealedBy: service.keyring.seal(for: StreamTicket.sealPurpose))
-        guard let ticket, let key = service.keyring.caller(key: ticket.key, in: ticket.app),
+        guard let ticket else { throw Self.refusal }
+        return (try caller(of: ticket), ticket)
+    }
+
+    func caller(of ticket: StreamTicket) throws(ChatError) -> Caller {
+        guard let key = service.keyring.caller(key: ticket.key, in: ticket.app),
             let caller = ticket.caller(of: key), !service.isRevoked(caller)
         else { throw Self.refusal }
-        return (caller, ticket)
+        return caller
     }
 
     // MARK: - Ids
@@ -153,7 +159,7 @@ final class StreamTickets: Sendable {
                 throw Self.refusal
             }
             guard (state.uses[ticket.nonce]?.doubts ?? 0) < Self.mostWrongIDs else { throw Self.refusal }
-            state.uses[ticket.nonce, default: Use(disconnected: now)].doubts += 1
+            state.uses[ticket.nonce, default: Use(ticket: ticket, disconnected: now)].doubts += 1
         }
         guard let position = Timetoken(exactly: id) else { throw Self.refusal }
         let isKnown = state.withLock { state in
@@ -167,6 +173,13 @@ final class StreamTickets: Sendable {
         state.withLock { $0.uses[ticket.nonce]?.doubts -= 1 }
     }
 
+    /// Takes back a wrong id that was counted because another node took the ticket over during the check.
+    func forgetDoubt(of nonce: StreamTicket.Nonce) {
+        state.withLock { state in
+            if let doubts = state.uses[nonce]?.doubts, doubts > 0 { state.uses[nonce]?.doubts = doubts - 1 }
+        }
+    }
+
     /// The result of using a ticket.
     enum TicketResult: String {
         case admitted
@@ -177,8 +190,8 @@ final class StreamTickets: Sendable {
     /// Uses a ticket to open its stream or to resume the stream.
     ///
     /// - Parameter etag: the version of the ticket's record, to take the ticket over from another node; nil otherwise.
-    /// - Throws: `.unauthorized` when the ticket breaks a rule, `.overloaded` when too many uses are stored; the errors of
-    ///   the store.
+    /// - Throws: `.unauthorized` when the ticket breaks a rule, `.overloaded` when too many uses are stored; `.stale` when
+    ///   another node has taken the ticket over during its resumption; the errors of the store.
     func use(
         _ ticket: StreamTicket, isResuming: Bool, replacing etag: String? = nil
     ) async throws(ChatError) -> TicketResult {
@@ -196,8 +209,9 @@ final class StreamTickets: Sendable {
                 state.uses[ticket.nonce]?.isWriting = false
                 state.release(ticket.nonce)
             }
-            // Another request has used the ticket at the same time.
-            throw [.conflict, .stale, .notFound].contains(error.code) ? Self.refusal : error
+            guard [.conflict, .stale, .notFound].contains(error.code) else { throw error }
+            // Another request has used the ticket at the same time. A resumption may then begin anew.
+            throw isResuming ? ChatError.movedMeanwhile : Self.refusal
         }
         state.withLock { $0.uses[ticket.nonce]?.isWriting = false }
         return .admitted
@@ -220,12 +234,13 @@ final class StreamTickets: Sendable {
                 state.uses[ticket.nonce]?.disconnected = now
                 return .admitted
             }
-            guard isMoving || now <= ticket.expires else { throw Self.refusal }
+            // The use was on this node when the resumption began, unless the ticket was never used.
+            guard isMoving || now <= ticket.expires else { throw isResuming ? ChatError.movedMeanwhile : Self.refusal }
             let known = state.uses[ticket.nonce]
             guard known != nil || state.uses.count < capacity else {
                 throw ChatError(.overloaded, "too many tickets are in use; try again later", retryAfter: .seconds(10))
             }
-            var use = known ?? Use(disconnected: now)
+            var use = known ?? Use(ticket: ticket, disconnected: now)
             guard use.doubts < Self.mostWrongIDs else { throw Self.refusal }
             (use.disconnected, use.isShown, use.isWriting, use.isMoved) = (now, true, true, isMoving)
             state.uses[ticket.nonce] = use
@@ -257,8 +272,16 @@ final class StreamTickets: Sendable {
 
     // MARK: - The ticket's stream
 
-    /// Returns true when a ticket was used on this node.
-    func isUsedHere(_ nonce: StreamTicket.Nonce) -> Bool { state.withLock { $0.uses[nonce]?.isShown ?? false } }
+    /// The ticket with a nonce, if it was used on this node.
+    func ticketUsedHere(_ nonce: StreamTicket.Nonce) -> StreamTicket? {
+        state.withLock { state in state.uses[nonce].flatMap { $0.isShown ? $0.ticket : nil } }
+    }
+
+    /// Returns true when this node has taken a ticket over and its stream is not open yet. The ids that were sent on
+    /// the stream are then not in the memory of any node.
+    func isArriving(_ nonce: StreamTicket.Nonce) -> Bool {
+        state.withLock { state in state.uses[nonce].map { $0.isMoved && !$0.hasOpened } ?? false }
+    }
 
     /// Returns true when a change of the ticket's record may be one of another node.
     func mayHaveMoved(_ nonce: StreamTicket.Nonce) -> Bool {
@@ -274,20 +297,24 @@ final class StreamTickets: Sendable {
     /// The number of the stream that a ticket has open; nil when it has none.
     func stream(of nonce: StreamTicket.Nonce) -> UInt64? { state.withLock { $0.uses[nonce]?.stream } }
 
-    /// Records the stream that a ticket has opened, with its selection and its start. Returns the number of the stream
-    /// that the ticket had open before; nil if there was none.
+    /// Records the stream that a ticket has opened, with its selection and its start.
+    ///
+    /// - Returns: `old`, the number of the stream that the ticket had open before; nil if there was none. `mayHaveMoved`
+    ///   is true when another node may have taken the ticket over before this call.
     func opened(
-        _ nonce: StreamTicket.Nonce, by stream: UInt64, following selection: Selection, at start: Timetoken
-    ) -> UInt64? {
+        _ ticket: StreamTicket, by stream: UInt64, following selection: Selection, at start: Timetoken
+    ) -> (old: UInt64?, mayHaveMoved: Bool) {
         let now = service.clock.now
         return state.withLock { state in
-            // The entry is missing when two requests used the ticket at the same time and one of the uses was released.
-            var use = state.uses[nonce] ?? Use(disconnected: now)
+            let known = state.uses[ticket.nonce]
+            // The entry is missing when two requests used the ticket at the same time and one of the uses was released,
+            // and when another node has taken the ticket over.
+            var use = known ?? Use(ticket: ticket, disconnected: now)
             let old = use.stream
             (use.stream, use.isShown, use.hasOpened, use.began) = (stream, true, true, start)
             use.selection = selection
-            state.uses[nonce] = use
-            return old
+            state.uses[ticket.nonce] = use
+            return (old, known?.isMoved ?? true)
         }
     }
 
