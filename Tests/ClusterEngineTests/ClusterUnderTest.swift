@@ -26,6 +26,7 @@ actor ClusterUnderTest: EngineUnderTest {
     private let settings: ClusterEngineSettings
     private let count: Int
     private let bus: Bus
+    private let schemas: [ClusterSchema]
     private var engines: [ClusterEngine] = []
     private var blocker: Connection?
     nonisolated let survivesRestart = true
@@ -33,21 +34,26 @@ actor ClusterUnderTest: EngineUnderTest {
     /// - Parameters:
     ///   - count: the number of nodes.
     ///   - url: the database; nil for a new one on the shared server.
+    ///   - schemas: the versions of the tables that the nodes know, in turn.
     init(
-        nodes count: Int, bus: Bus = .none, url: String? = nil, _ limits: Limits = Limits(),
-        _ clock: ManualClock = ManualClock()
+        nodes count: Int, bus: Bus = .none, url: String? = nil, schemas: [ClusterSchema] = [.current],
+        _ limits: Limits = Limits(), _ clock: ManualClock = ManualClock()
     ) async throws {
         self.url = if let url { url } else { try await PostgresServer.shared().makeDatabase() }
         self.count = count
         self.bus = bus
+        self.schemas = schemas
         settings = ClusterEngineSettings(limits: limits, clock: clock)
         try await open()
     }
 
     private func open() async throws {
-        for _ in 0..<count {
+        for number in 0..<count {
+            var settings = settings
+            settings.schema = schemas[number % schemas.count]
             let store = try await PostgresStore.open(
-                ConnectionSettings(connectionInfo: url, applicationName: "test"), readers: 4, logger: settings.logger)
+                ConnectionSettings(connectionInfo: url, applicationName: "test"), readers: 4, schema: settings.schema,
+                logger: settings.logger)
             let bus: (any ClusterBus)? =
                 switch bus {
                 case .none: nil

@@ -20,7 +20,7 @@ struct ListingFixture {
             ConnectionSettings(
                 connectionInfo: try await PostgresServer.shared().makeDatabase(), deadline: waitLimit))
         engine = try await SQLiteEngine(SQLiteEngineSettings(path: ":memory:", logger: Self.quiet))
-        _ = try await ClusterSchema.prepare(connection, role: "postgres")
+        _ = try await ClusterSchema.current.prepare(connection, role: "postgres")
     }
 
     private static let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }

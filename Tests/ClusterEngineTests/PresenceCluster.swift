@@ -23,13 +23,14 @@ struct PresenceCluster: Sendable {
         let settings = ConnectionSettings(connectionInfo: url, applicationName: "test")
         let engineSettings = ClusterEngineSettings(clock: clock)
         let connection = try await Connection.open(settings)
-        _ = try await ClusterSchema.prepare(connection, role: "postgres")
+        _ = try await ClusterSchema.current.prepare(connection, role: "postgres")
         await connection.close()
         var (nodes, pools): ([ClusterPresence], [ConnectionPool]) = ([], [])
         for _ in 0..<count {
             let reads = ConnectionPool(settings, size: 2, logger: engineSettings.logger)
             let database = ClusterDatabase(settings: settings, pool: reads)
-            let node = try await database.register(lease: .seconds(1_000_000_000))
+            let node = try await database.register(
+                lease: .seconds(1_000_000_000), version: ClusterSchema.current.known)
             nodes.append(
                 ClusterPresence(node: node, database: database, settings: engineSettings) {
                     () async throws(StoreFailure) in _ = try await reads.run([Statement(Self.renewal(of: node))])

@@ -106,6 +106,21 @@ import Testing
         #expect(rejected.kind == .rejected && rejected.sqlState == "42704")
     }
 
+    @Test("runs the first statements of the settings, and is not opened if one of them fails")
+    func firstStatements() async throws {
+        let (connection, settings) = try await openDatabase()
+        try await connection.run("CREATE TABLE visit(n integer)")
+        var counted = settings
+        counted.firstStatements = [Statement("INSERT INTO visit(n) VALUES (1)"), Statement("SET lock_timeout = '7s'")]
+        let visitor = try await Connection.open(counted)
+        #expect(try await visitor.run("SELECT current_setting('lock_timeout')").text(0, 0) == "7s")
+        #expect(try await connection.run("SELECT n FROM visit").count == 1)
+        counted.firstStatements.append(Statement("SELECT 1 / 0"))
+        let wrong = counted
+        let refused = try await failure { () async throws(PostgresFailure) in try await Connection.open(wrong) }
+        #expect(refused.kind == .rejected && refused.sqlState == "22012")
+    }
+
     @Test("goes to the first host that can be reached")
     func hosts() async throws {
         let (_, settings) = try await openDatabase()

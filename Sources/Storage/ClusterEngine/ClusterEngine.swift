@@ -53,7 +53,7 @@ public final class ClusterEngine: Engine {
         let store = try await PostgresStore.open(
             ConnectionSettings(
                 connectionInfo: url, applicationName: PostgresStore.applicationName, deadline: deadline),
-            readers: settings.readers, logger: settings.logger)
+            readers: settings.readers, schema: settings.schema, logger: settings.logger)
         var connection: NATSBus?
         if let bus {
             do throws(ClusterEngineFailure) {
@@ -79,7 +79,8 @@ public final class ClusterEngine: Engine {
             retention = RetentionTable(restored: try await store.restored())
             for (app, entry) in try await store.retentions() { retention.update(app) { $0 = entry } }
             for (name, position) in try await store.database.cursors() { retention.move(name, to: position) }
-            node = try await store.database.register(lease: settings.nodeLease.duration)
+            node = try await store.database.register(
+                lease: settings.nodeLease.duration, version: settings.schema.known)
         } catch {
             await bus?.close()
             await store.close()
@@ -260,6 +261,14 @@ public struct ClusterEngineFailure: Error, Sendable, CustomStringConvertible {
             reason: .newerSchema(found: found, known: known),
             description:
                 "the tables have version \(found), but this version of Parley supports at most \(known): start a newer version"
+        )
+    }
+
+    static func olderNodes(_ nodes: OlderNodes, known: Int) -> ClusterEngineFailure {
+        ClusterEngineFailure(
+            reason: .unusable,
+            description:
+                "the tables still serve older nodes (\(nodes.text)), which cannot work with this change to version \(known): stop these nodes or upgrade them; a node that was killed counts for 12 seconds"
         )
     }
 

@@ -18,6 +18,8 @@ public struct ClusterEngineSettings: Sendable {
     var scheduler: any ClusterScheduler = SystemScheduler()
     /// The nanoseconds of a monotonic clock.
     var uptime: @Sendable () -> UInt64 = { MonotonicTime.now.nanoseconds }
+    /// The versions of the tables that the node knows.
+    var schema = ClusterSchema.current
     /// The lease of the node.
     var nodeLease = NodeLease()
     /// The interval between the rounds that remove expired data.

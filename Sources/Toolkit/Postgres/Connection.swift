@@ -39,6 +39,7 @@ public final class Connection: Sendable {
     static func open(
         _ settings: ConnectionSettings, libraryFile: String
     ) async throws(PostgresFailure) -> Connection {
+        let end = MonotonicTime.now + settings.deadline
         let library = try Library(libraryFile)
         let opening = try Opening(settings, library: library)
         guard let eventFD = EventFD() else {
@@ -68,6 +69,12 @@ public final class Connection: Sendable {
             throw PostgresFailure(kind: .unreachable, message: "the system cannot start a thread")
         }
         try await outcome.get()
+        do throws(PostgresFailure) {
+            _ = try await connection.run(settings.firstStatements, until: end)
+        } catch {
+            await connection.close()
+            throw error
+        }
         return connection
     }
 
@@ -85,8 +92,13 @@ public final class Connection: Sendable {
     ///   ``PostgresFailure/Kind/connectionLost`` the connection is closed, and every other run fails with
     ///   `connectionLost`.
     public func run(_ statements: [Statement]) async throws(PostgresFailure) -> [Rows] {
+        try await run(statements, until: MonotonicTime.now + deadline)
+    }
+
+    private func run(
+        _ statements: [Statement], until deadline: MonotonicTime
+    ) async throws(PostgresFailure) -> [Rows] {
         guard !statements.isEmpty else { return [] }
-        let deadline = MonotonicTime.now + deadline
         return try await withCheckedContinuation { continuation in
             mailbox.post(.run(statements, deadline: deadline, continuation))
         }.get()

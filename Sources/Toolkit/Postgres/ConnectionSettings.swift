@@ -21,6 +21,8 @@ public struct ConnectionSettings: Sendable, Equatable {
     /// Settings of the server for the session, for instance `["statement_timeout": "4s"]`. They have precedence over
     /// those of ``connectionInfo``, and over the defaults of the role, the database and the server.
     public var sessionSettings: [String: String]
+    /// The statements that run on each new connection before it is returned. If one fails, the connection is not opened.
+    public var firstStatements: [Statement] = []
     /// True to accept only a server that permits writes, and no standby. It has precedence over the parameter
     /// `target_session_attrs` of ``connectionInfo``.
     public var needsWrites: Bool

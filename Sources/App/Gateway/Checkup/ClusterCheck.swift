@@ -34,12 +34,13 @@ public struct ClusterServers: Sendable {
         }
     }
 
-    /// Creates or upgrades the tables. Returns their version.
+    /// Creates or upgrades the tables. Returns their version, and the oldest version that a node may know.
     ///
-    /// - Throws: `SettingError` when the database cannot be used.
-    public func upgrade() async throws(SettingError) -> Int {
+    /// - Parameter isLast: true to remove what only nodes of the version before need.
+    /// - Throws: `SettingError` when the database cannot be used, or nodes run that the change would stop.
+    public func upgrade(isLast: Bool = false) async throws(SettingError) -> (version: Int, oldest: Int) {
         do throws(ClusterEngineFailure) {
-            return try await ClusterEngine.upgrade(url: url, logger: Logger(label: "store"))
+            return try await ClusterEngine.upgrade(url: url, isLast: isLast, logger: Logger(label: "store"))
         } catch {
             throw SettingError(error.description)
         }

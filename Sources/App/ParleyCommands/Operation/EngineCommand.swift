@@ -40,16 +40,23 @@ struct EngineCommand: AsyncParsableCommand {
                 PARLEY_ENGINE=postgres://parley_owner:PASSWORD@db1/parley parley engine upgrade
 
                 A node does the same when it starts. The command is for a database in which the role of the nodes \
-                may not create tables. Nodes may run meanwhile.
+                may not create tables. Nodes may run meanwhile. The upgraded tables also serve nodes of the version \
+                before, until the command runs with --finish.
                 """)
+
+        @Flag(help: "End the upgrade: remove what only nodes of the version before need, unless such a node runs.")
+        var finish = false
 
         @OptionGroup var options: ConfigurationOptions
 
         func run() async throws {
             let servers = try options.clusterServers()
             do throws(SettingError) {
-                let version = try await servers.upgrade()
-                CommandEnvironment.current.console.output.line("the tables have version \(version)")
+                let tables = try await servers.upgrade(isLast: finish)
+                let remark =
+                    tables.oldest < tables.version
+                    ? "; nodes of version \(tables.oldest) can run until 'parley engine upgrade --finish'" : ""
+                CommandEnvironment.current.console.output.line("the tables have version \(tables.version)\(remark)")
             } catch {
                 throw CommandFailure(error.description)
             }

@@ -8,6 +8,8 @@ public struct ClusterInspection: Sendable {
     private let readers: Int
     private let deadline: Duration
     private let clock: WallClock
+    /// The versions of the tables that the nodes know.
+    var schema = ClusterSchema.current
 
     /// Creates an inspection, which ``findings()`` carries out.
     ///
@@ -76,46 +78,56 @@ public struct ClusterInspection: Sendable {
         let facts = try await ServerFacts.read(connection)
         findings.append(
             ClusterFinding("connection", .ok, "the role '\(facts.role)' is connected to '\(facts.database)'"))
-        let found = try await ClusterSchema.installation(connection)
-        guard let found, found.version == ClusterSchema.migrations.count else {
+        let found = try await ClusterSchema.state(connection)
+        guard let found, found.oldest <= schema.known, schema.known <= found.version else {
             findings += facts.findings(nodes: 1, readers: readers)
-            findings.append(schemaFinding(found?.version))
-            return found?.identity
+            findings.append(schemaFinding(found))
+            return found?.installation
         }
         let tables = try await TableFacts.read(connection, clock: clock)
         findings += facts.findings(nodes: max(1, tables.nodes), readers: readers)
-        findings.append(schemaFinding(found.version))
-        findings.append(found.finding)
+        findings.append(schemaFinding(found, versionsOfNodes: tables.versionsOfNodes))
+        findings.append(found.identityFinding)
         findings.append(try await facts.rightsFinding(connection))
         findings += tables.findings
         findings.append(try await ReplicationFacts.read(connection).finding)
-        return found.identity
+        return found.installation
     }
 
-    private func schemaFinding(_ version: Int?) -> ClusterFinding {
-        let known = ClusterSchema.migrations.count
-        switch version {
-        case nil:
+    /// - Parameter versionsOfNodes: the versions that the running nodes know.
+    private func schemaFinding(_ state: SchemaState?, versionsOfNodes: Set<Int> = []) -> ClusterFinding {
+        let known = schema.known
+        guard let state else {
             return ClusterFinding(
                 "schema", .warning, "there are no tables",
                 advice: "the first node creates them; if its role may not, run 'parley engine upgrade' as their owner")
-        case let version? where version > known:
+        }
+        guard state.oldest <= known else {
             return ClusterFinding(
                 "schema", .failure,
-                "the tables have version \(version), but this version of Parley supports at most \(known)",
+                "the tables have version \(state.version), but this version of Parley supports at most \(known)",
                 advice: "run a newer version of Parley")
-        case let version? where version < known:
-            return ClusterFinding(
-                "schema", .warning, "the tables have version \(version), and the next node upgrades them to \(known)",
-                advice: "if the role of the nodes may not, run 'parley engine upgrade' as the owner of the tables")
-        case let version?: return ClusterFinding("schema", .ok, "the tables have version \(version)")
         }
+        guard state.version >= known else {
+            return ClusterFinding(
+                "schema", .warning,
+                "the tables have version \(state.version), and the next node upgrades them to \(known)",
+                advice: "if the role of the nodes may not, run 'parley engine upgrade' as the owner of the tables")
+        }
+        let text = "the tables have version \(state.version)"
+        guard state.oldest < state.version else { return ClusterFinding("schema", .ok, text) }
+        let isOld = versionsOfNodes.contains { $0 < state.version }
+        return ClusterFinding(
+            "schema", .warning, "\(text), and also serve nodes of version \(state.oldest)",
+            advice: isOld
+                ? "such a node runs: upgrade it, then run 'parley engine upgrade --finish'"
+                : "no such node runs: run 'parley engine upgrade --finish' to end the upgrade")
     }
 }
 
-extension Installation {
+extension SchemaState {
     /// The finding about the place of the database.
-    var finding: ClusterFinding {
+    var identityFinding: ClusterFinding {
         guard isCopy else { return ClusterFinding("identity", .ok, "the database is where its tables were created") }
         return ClusterFinding(
             "identity", .failure, "the database was restored or copied from another place",

@@ -6,6 +6,8 @@ import StorageCore
 struct TableFacts: Sendable {
     /// The number of nodes whose lease has not ended.
     let nodes: Int
+    /// The versions of the tables that these nodes know.
+    let versionsOfNodes: Set<Int>
     /// The server's clock minus the local clock.
     private let clockDifference: Duration
     private let head: Head
@@ -35,7 +37,8 @@ struct TableFacts: Sendable {
                 """
                 SELECT (SELECT count(*) FROM node WHERE lease_until > \(time)),
                     pg_database_size(current_database()),
-                    (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'event'::regclass)
+                    (SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'event'::regclass),
+                    ARRAY(SELECT DISTINCT version::bigint FROM node WHERE lease_until > \(time))
                 """),
             // A pulled subscription has no sender whose lag could be measured.
             Statement(
@@ -50,7 +53,9 @@ struct TableFacts: Sendable {
                 """),
         ])
         return TableFacts(
-            nodes: Int(rows[0].integer(0, 0) ?? 0), clockDifference: middle.duration(to: head.time), head: head,
+            nodes: Int(rows[0].integer(0, 0) ?? 0),
+            versionsOfNodes: Set((rows[0].integers(0, 3) ?? []).compactMap { $0.map { Int($0) } }),
+            clockDifference: middle.duration(to: head.time), head: head,
             databaseBytes: Int(rows[0].integer(0, 1) ?? 0), events: Int(rows[0].integer(0, 2) ?? 0),
             lanes: Int(rows[1].integer(0, 0) ?? 0),
             lanesOfNodes: (0..<rows[2].count).map {

@@ -72,20 +72,21 @@ private struct ContentCopy<Source: StoreContents> {
 
     /// Begins the transaction, which keeps nodes out until its end, and creates the tables unless they exist.
     private func beginInEmptyTables() async throws(MigrationFailure) {
-        let found: Int?
+        let schema = ClusterSchema.current
+        let found: SchemaState?
         do throws(PostgresFailure) {
             found = try await ClusterSchema.begin(connection)
         } catch {
             throw MigrationFailure(ClusterEngineFailure.store(error.message).description)
         }
         guard let found else {
-            _ = try await run(ClusterSchema.statements(from: nil))
+            _ = try await run(schema.creation.statements)
             return
         }
-        let known = ClusterSchema.migrations.count
-        guard found == known else {
+        let known = schema.known
+        guard found.version == known else {
             throw MigrationFailure(
-                "the database has the tables of version \(found), but this version of Parley migrates to version "
+                "the database has the tables of version \(found.version), but this version of Parley migrates to version "
                     + "\(known): create an empty database")
         }
         // Nodes write in other tables only together with one of these.

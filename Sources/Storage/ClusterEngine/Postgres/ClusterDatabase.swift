@@ -10,11 +10,13 @@ struct ClusterDatabase: Sendable {
     let pool: ConnectionPool
 
     /// Adds a node with a lease, and returns its number.
-    func register(lease: Duration) async throws(StoreFailure) -> Int64 {
+    ///
+    /// - Parameter version: the newest version of the tables that the node knows.
+    func register(lease: Duration, version: Int) async throws(StoreFailure) -> Int64 {
         let rows = try await pool.run([
             Statement(
-                "INSERT INTO node(lease_until) VALUES (\(LaneRow.databaseTime) + $1) RETURNING id",
-                [.integer(lease.timetokenTicks)])
+                "INSERT INTO node(lease_until, version) VALUES (\(LaneRow.databaseTime) + $1, $2) RETURNING id",
+                [.integer(lease.timetokenTicks), .integer(Int64(version))])
         ])[0]
         return rows.integer(0, 0) ?? 0
     }

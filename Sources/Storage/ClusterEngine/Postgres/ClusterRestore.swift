@@ -56,10 +56,10 @@ public struct ClusterRestore: Sendable {
         isComplete: Bool, _ connection: Connection
     ) async throws(ClusterEngineFailure) -> Interval? {
         do throws(PostgresFailure) {
-            let found = try await ClusterSchema.installation(connection)
+            let found = try await ClusterSchema.state(connection)
             guard let found else { throw .refused("there are no tables: restore the database first") }
-            let known = ClusterSchema.migrations.count
-            guard found.version == known else {
+            let known = ClusterSchema.current.known
+            guard found.oldest <= known, known <= found.version else {
                 throw .refused(
                     "the tables have version \(found.version), but this version of Parley needs \(known): "
                         + (found.version < known ? "run 'parley engine upgrade' first" : "run a newer version"))
@@ -94,7 +94,7 @@ public struct ClusterRestore: Sendable {
     private static func changes(upTo end: Timetoken, isComplete: Bool) -> [Statement] {
         let removed = ["node", "lease", "passing", "presence", "presence_scope", "presence_node", "presence_epoch"]
         return [
-            Statement("UPDATE engine SET installation = \(ClusterSchema.newIdentity), place = \(ClusterSchema.place)"),
+            Statement("UPDATE engine SET installation = \(SchemaState.newInstallation), place = \(SchemaState.place)"),
             Statement(
                 "UPDATE head SET tt = $1, restored = CASE WHEN $2 THEN restored ELSE $1 END",
                 [.timetoken(end), .boolean(isComplete)]),

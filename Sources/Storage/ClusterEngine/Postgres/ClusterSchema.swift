@@ -1,11 +1,21 @@
 import Postgres
 import StorageCore
 
-/// The tables in PostgreSQL, and the migrations that update older ones.
-enum ClusterSchema {
-    /// `migrations[n]` migrates the tables from version n to version n + 1. Never edit a migration after its release.
-    /// Nodes of the version before must be able to work while a migration runs and after it.
-    static let migrations = [version1 + queueOfVersion1 + presenceOfVersion1]
+/// The tables in PostgreSQL: all their versions that a program knows.
+struct ClusterSchema: Sendable {
+    /// `versions[n]` upgrades the tables from version n to version n + 1. Never edit a version after its release.
+    let versions: [SchemaVersion]
+
+    /// The tables of this program.
+    static let current = ClusterSchema(versions: [
+        SchemaVersion(
+            expansion: version1 + queueOfVersion1 + presenceOfVersion1 + RecordFunctions.statements + [
+                SessionFence.function
+            ])
+    ])
+
+    /// The newest version of the tables that the program knows.
+    var known: Int { versions.count }
 
     private static let eventColumns = """
         tt bigint PRIMARY KEY, ch bigint NOT NULL, kind smallint NOT NULL, type text NOT NULL, sender text,
@@ -95,11 +105,11 @@ enum ClusterSchema {
 
     /// The tables of the delivery queue.
     private static let queueOfVersion1 = [
-        // The nodes that run, or ran lately. lease_until: by the clock of the database, in ticks.
-        // seeks: callers of the node wait for deliveries of webhooks.
+        // The nodes that run, or ran lately. lease_until: by the clock of the database, in ticks. version: the newest
+        // version of the tables that the node knows. seeks: callers of the node wait for deliveries of webhooks.
         """
         CREATE TABLE node(
-            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL,
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, lease_until bigint NOT NULL, version integer NOT NULL,
             seeks boolean NOT NULL DEFAULT false)
         """,
         // The subscribers: webhooks, and pull subscriptions with pulled. reordering: the step of a change of `ordering`
@@ -181,15 +191,35 @@ enum ClusterSchema {
         "INSERT INTO presence_epoch(id, since) VALUES (1, 0)",
     ]
 
-    /// Creates or migrates the tables if needed, all or none. Several nodes may call it at the same time. A role that
-    /// may not create tables is sufficient if the tables have the newest version.
+    /// Creates or upgrades the tables if needed, all or none. Several nodes may call it at the same time. A role that
+    /// may not create tables is sufficient if the tables need no change.
     ///
-    /// - Throws: the failure of the server, or `.newerSchema` for tables of a newer version.
-    static func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> Installation {
-        let found = try await known(connection)
-        if let found, found.version == migrations.count { return found }
+    /// - Returns: the state of the tables. Their version may be newer than ``known``, if they still serve this program.
+    /// - Throws: the failure of the server, `.newerSchema` for tables that do not serve this program, or `.olderNodes`
+    ///   while nodes run that the upgraded tables would not serve.
+    func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> SchemaState {
+        if let found = try await usable(connection), found.version >= known { return found }
+        return try await change(connection, role: role) { upgrade(from: $0) }
+    }
+
+    /// Upgrades the tables like ``prepare(_:role:)``, and removes what only nodes of older versions need. Such nodes
+    /// cannot start afterwards.
+    ///
+    /// - Throws: the failures of ``prepare(_:role:)``; `.olderNodes` while nodes of older versions run.
+    func finish(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> SchemaState {
+        let found = try await prepare(connection, role: role)
+        guard found.version == known else { throw .newerSchema(found: found.version, known: known) }
+        guard found.oldest < known else { return found }
+        return try await change(connection, role: role) { finish(from: $0) }
+    }
+
+    /// Changes the tables in a transaction.
+    private func change(
+        _ connection: Connection, role: String, _ plan: (SchemaState?) -> SchemaChange?
+    ) async throws(ClusterEngineFailure) -> SchemaState {
+        let hindrance: OlderNodes?
         do throws(PostgresFailure) {
-            try await migrate(connection)
+            hindrance = try await repeatedly(connection, plan)
         } catch {
             // 55P03: the wait for a lock has ended.
             guard error.sqlState != "55P03" else {
@@ -199,100 +229,126 @@ enum ClusterSchema {
             }
             // 42501: a right is missing. 3F000: the role may use no schema of the search path.
             guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
+            _ = try? await connection.run([Statement("ROLLBACK")])
             let state =
-                found.map { "have version \($0.version), but this version of Parley needs \(migrations.count)" }
-                ?? "are missing"
+                try await usable(connection).map {
+                    "have version \($0.version), but this version of Parley needs \(known)"
+                } ?? "are missing"
             throw .store(
                 "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the database"
             )
         }
-        guard let made = try await known(connection) else { throw .store("the tables are missing") }
+        if let hindrance { throw .olderNodes(hindrance, known: known) }
+        guard let made = try await usable(connection) else { throw .store("the tables are missing") }
         return made
     }
 
-    /// The installation, if this program knows the version of its tables; nil without tables.
-    private static func known(_ connection: Connection) async throws(ClusterEngineFailure) -> Installation? {
-        let found: Installation?
+    /// The number of attempts at a change that fails because of a deadlock with the transactions of running nodes.
+    private static let attemptsMost = 3
+
+    private func repeatedly(
+        _ connection: Connection, _ plan: (SchemaState?) -> SchemaChange?
+    ) async throws(PostgresFailure) -> OlderNodes? {
+        var attempt = 1
+        while true {
+            do throws(PostgresFailure) {
+                return try await self.attempt(connection, plan)
+            } catch {
+                guard error.sqlState == "40P01", attempt < Self.attemptsMost else { throw error }
+                attempt += 1
+                _ = try await connection.run([Statement("ROLLBACK")])
+            }
+        }
+    }
+
+    /// Returns the nodes because of which the tables were not changed; nil after a success.
+    ///
+    /// - Parameter plan: takes the state of the tables, which another process may have changed meanwhile.
+    private func attempt(
+        _ connection: Connection, _ plan: (SchemaState?) -> SchemaChange?
+    ) async throws(PostgresFailure) -> OlderNodes? {
+        let found = try await Self.begin(connection)
+        let change = plan(found)
+        if let found, let change {
+            let nodes = try await OlderNodes.find(connection, from: found.oldest, below: change.oldest)
+            if !nodes.isEmpty {
+                _ = try await connection.run([Statement("ROLLBACK")])
+                return nodes
+            }
+        }
+        _ = try await connection.run((change?.statements ?? []) + [Statement("COMMIT")])
+        return nil
+    }
+
+    /// The state of the tables, if they serve this program; nil without tables.
+    private func usable(_ connection: Connection) async throws(ClusterEngineFailure) -> SchemaState? {
+        let found: SchemaState?
         do throws(PostgresFailure) {
-            found = try await installation(connection)
+            found = try await Self.state(connection)
         } catch {
             throw .store(error.message)
         }
-        if let found, found.version > migrations.count {
-            throw .newerSchema(found: found.version, known: migrations.count)
-        }
+        if let found, found.oldest > known { throw .newerSchema(found: found.version, known: known) }
         return found
     }
 
-    /// The installation; nil without tables.
-    static func installation(_ connection: Connection) async throws(PostgresFailure) -> Installation? {
+    /// The state of the tables; nil without tables.
+    static func state(_ connection: Connection) async throws(PostgresFailure) -> SchemaState? {
         let exists = try await connection.run([Statement("SELECT to_regclass('engine') IS NOT NULL")])[0]
         guard exists.boolean(0, 0) == true else { return nil }
-        let rows = try await connection.run([
-            Statement("SELECT version, installation, place <> \(place) FROM engine")
-        ])[0]
-        guard rows.count > 0 else { return nil }
-        return Installation(
-            version: Int(rows.integer(0, 0) ?? 0), identity: rows.text(0, 1) ?? "",
-            isCopy: rows.boolean(0, 2) ?? false)
+        return SchemaState(try await connection.run([SchemaState.selection])[0])
     }
 
-    private static func migrate(_ connection: Connection) async throws(PostgresFailure) {
-        // Another node may have migrated the tables meanwhile, also to a newer version.
-        let found = try await begin(connection)
-        _ = try await connection.run(statements(from: found) + [Statement("COMMIT")])
-    }
-
-    /// Begins a transaction in which no other connection creates or migrates the tables. Waits for locks at most three
+    /// Begins a transaction in which no other connection creates or changes the tables. Waits for locks at most three
     /// seconds.
     ///
-    /// - Returns: the version of the tables; nil when there are none.
-    static func begin(_ connection: Connection) async throws(PostgresFailure) -> Int? {
-        let rows = try await connection.run([
-            Statement("BEGIN"),
-            // Shorter than the deadline of a connection, so that the failure names the cause.
-            Statement("SET LOCAL lock_timeout = '3s'"),
-            Statement("SELECT pg_advisory_xact_lock(7261736679)"),
+    /// - Returns: the state of the tables; nil when there are none.
+    static func begin(_ connection: Connection) async throws(PostgresFailure) -> SchemaState? {
+        SchemaState(
+            try await connection.run([
+                Statement("BEGIN"),
+                // Shorter than the deadline of a connection, so that the failure names the cause.
+                Statement("SET LOCAL lock_timeout = '3s'"),
+                Statement("SELECT pg_advisory_xact_lock(7261736679)"),
+                Statement(
+                    """
+                    CREATE TABLE IF NOT EXISTS engine(
+                        version integer NOT NULL, oldest integer NOT NULL, installation text NOT NULL,
+                        place text NOT NULL)
+                    """),
+                SchemaState.selection,
+            ])[4])
+    }
+
+    /// The change that creates the tables.
+    var creation: SchemaChange {
+        SchemaChange(
+            versions.flatMap { $0.expansion + $0.contraction }, oldest: known,
             Statement(
                 """
-                CREATE TABLE IF NOT EXISTS engine(
-                    version integer NOT NULL, installation text NOT NULL, place text NOT NULL)
-                """),
-            Statement("SELECT version FROM engine"),
-        ])[4]
-        return rows.count == 0 ? nil : rows.integer(0, 0).map(Int.init)
+                INSERT INTO engine(version, oldest, installation, place)
+                VALUES ($1, $1, \(SchemaState.newInstallation), \(SchemaState.place))
+                """, [.integer(Int64(known))]))
     }
 
-    /// The server and the database of a session: the system identifier, which a standby has in common with its primary,
-    /// and the object identifier of the database. A dump does not contain them.
-    static let place = """
-        (SELECT c.system_identifier || '/' || d.oid FROM pg_control_system() c, pg_database d
-        WHERE d.datname = current_database())
-        """
-
-    /// A new identity of an installation.
-    static let newIdentity = "replace(gen_random_uuid()::text, '-', '')"
-
-    /// The statements that create the tables, or migrate the tables of a version.
-    static func statements(from found: Int?) -> [Statement] {
-        var statements = migrations.dropFirst(found ?? 0).joined().map { Statement($0) }
-        if found ?? 0 < migrations.count { statements += RecordFunctions.statements.map { Statement($0) } }
-        statements.append(
-            Statement(
-                found == nil
-                    ? "INSERT INTO engine VALUES ($1, \(newIdentity), \(place))"
-                    : "UPDATE engine SET version = greatest(version, $1)",
-                [.integer(Int64(migrations.count))]))
-        return statements
+    /// The change that creates the tables, or upgrades them to the newest version; nil if they need none. The upgraded
+    /// tables also serve nodes of the version before the newest one.
+    func upgrade(from found: SchemaState?) -> SchemaChange? {
+        guard let found else { return creation }
+        guard found.version < known else { return nil }
+        var statements: [String] = []
+        for version in found.version + 1...known {
+            if version - 1 > found.oldest { statements += self[version - 1].contraction }
+            statements += self[version].expansion
+        }
+        return SchemaChange(statements, version: known, oldest: max(found.oldest, known - 1))
     }
-}
 
-/// The row of the table `engine`.
-struct Installation: Sendable {
-    /// The version of the tables.
-    let version: Int
-    /// Drawn at random when the tables were created, and at each restore.
-    let identity: String
-    /// True if the tables were created in another database, and ``ClusterRestore`` has not run since.
-    let isCopy: Bool
+    /// The change that removes what only nodes of the version before the newest one need; nil if nothing is left.
+    private func finish(from found: SchemaState?) -> SchemaChange? {
+        guard let found, found.version == known, found.oldest < known else { return nil }
+        return SchemaChange(self[known].contraction, version: known, oldest: known)
+    }
+
+    private subscript(version: Int) -> SchemaVersion { versions[version - 1] }
 }

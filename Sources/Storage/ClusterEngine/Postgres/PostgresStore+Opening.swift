@@ -8,12 +8,13 @@ extension PostgresStore {
 
     /// Checks the server, creates or migrates the tables, and returns the store.
     static func open(
-        _ settings: ConnectionSettings, readers: Int, logger: Logger
+        _ settings: ConnectionSettings, readers: Int, schema: ClusterSchema = .current, logger: Logger
     ) async throws(ClusterEngineFailure) -> PostgresStore {
-        let settings = sessions(settings)
-        let installation = try await prepare(settings, readers: readers, logger: logger)
-        guard !installation.isCopy else { throw .store(installation.finding.sentence) }
-        return PostgresStore(settings, installation: installation.identity, readers: readers, logger: logger)
+        var settings = sessions(settings)
+        let state = try await prepare(settings, readers: readers, logger: logger, schema.prepare)
+        guard !state.isCopy else { throw .store(state.identityFinding.sentence) }
+        settings.firstStatements = [SessionFence.beginSession(known: schema.known)]
+        return PostgresStore(settings, installation: state.installation, readers: readers, logger: logger)
     }
 
     /// The settings of all connections of a node.
@@ -24,10 +25,13 @@ extension PostgresStore {
         return settings
     }
 
-    /// Checks the server, and creates or migrates the tables.
+    /// Checks the server, and changes the tables.
+    ///
+    /// - Parameter change: takes a connection and the role, and returns the state of the changed tables.
     static func prepare(
-        _ settings: ConnectionSettings, readers: Int, logger: Logger
-    ) async throws(ClusterEngineFailure) -> Installation {
+        _ settings: ConnectionSettings, readers: Int, logger: Logger,
+        _ change: (Connection, String) async throws(ClusterEngineFailure) -> SchemaState
+    ) async throws(ClusterEngineFailure) -> SchemaState {
         var settings = settings
         settings.preparedStatements = 0
         let connection: Connection
@@ -38,10 +42,10 @@ extension PostgresStore {
         }
         do throws(ClusterEngineFailure) {
             let facts = try await check(connection, settings, readers: readers, logger: logger)
-            let installation = try await ClusterSchema.prepare(connection, role: facts.role)
+            let state = try await change(connection, facts.role)
             try await checkRights(connection, facts)
             await connection.close()
-            return installation
+            return state
         } catch {
             await connection.close()
             throw error
@@ -89,18 +93,29 @@ extension PostgresFailure {
 }
 
 extension ClusterEngine {
-    /// Creates or upgrades the tables, so that a role that may not do so can serve. Nodes may run meanwhile.
+    /// Creates or upgrades the tables, so that a role that may not do so can serve. Nodes may run meanwhile, also nodes
+    /// that know only the version of the tables before.
     ///
-    /// - Parameter url: the database, with the role that owns the tables.
-    /// - Returns: the version of the tables.
+    /// - Parameters:
+    ///   - url: the database, with the role that owns the tables.
+    ///   - isLast: true to end the upgrade: nodes that know only the version before can no longer start. It fails while
+    ///     such nodes run.
+    /// - Returns: the version of the tables, and the oldest version that a node may know.
     /// - Throws: ``ClusterEngineFailure``.
     public static func upgrade(
-        url: String, logger: Logger = Logger(label: "parley.cluster")
-    ) async throws(ClusterEngineFailure) -> Int {
+        url: String, isLast: Bool = false, logger: Logger = Logger(label: "parley.cluster")
+    ) async throws(ClusterEngineFailure) -> (version: Int, oldest: Int) {
+        try await upgrade(url: url, isLast: isLast, schema: .current, logger: logger)
+    }
+
+    static func upgrade(
+        url: String, isLast: Bool, schema: ClusterSchema, logger: Logger
+    ) async throws(ClusterEngineFailure) -> (version: Int, oldest: Int) {
         // A migration of large tables takes long.
         let settings = ConnectionSettings(
             connectionInfo: url, applicationName: "parley engine upgrade", deadline: .seconds(24 * 3600))
-        _ = try await PostgresStore.prepare(PostgresStore.sessions(settings), readers: 1, logger: logger)
-        return ClusterSchema.migrations.count
+        let state = try await PostgresStore.prepare(
+            PostgresStore.sessions(settings), readers: 1, logger: logger, isLast ? schema.finish : schema.prepare)
+        return (state.version, state.oldest)
     }
 }

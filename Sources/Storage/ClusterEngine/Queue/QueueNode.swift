@@ -71,9 +71,14 @@ final class QueueNode: Sendable {
         _ = try await pool.run([
             Statement(
                 """
-                INSERT INTO node(id, lease_until) OVERRIDING SYSTEM VALUE VALUES ($1, \(LaneRow.databaseTime) + $2)
+                INSERT INTO node(id, lease_until, version) OVERRIDING SYSTEM VALUE
+                VALUES ($1, \(LaneRow.databaseTime) + $2, $3)
                 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
-                """, [.integer(lanes.node), .integer(settings.nodeLease.duration.timetokenTicks)])
+                """,
+                [
+                    .integer(lanes.node), .integer(settings.nodeLease.duration.timetokenTicks),
+                    .integer(Int64(settings.schema.known)),
+                ])
         ])
         renewed.withLock { $0 = max($0, sent) }
     }

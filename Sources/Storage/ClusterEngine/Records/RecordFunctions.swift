@@ -1,7 +1,7 @@
 /// The SQL functions that read fields of JSON bodies.
 enum RecordFunctions {
-    /// Creates or replaces the functions. The statements may run again at any time. The database must have the encoding
-    /// UTF8.
+    /// Creates the functions, which are a part of version 1 of the tables. Never edit a function after its release: give
+    /// the changed one another name. The database must have the encoding UTF8.
     ///
     /// A field passes through the functions as JSON text, because the operator `#>` of the type `json` returns the
     /// original bytes of a value. The results have the order and the equality of SQLite's `json_extract`:
@@ -20,33 +20,33 @@ enum RecordFunctions {
     /// The planner replaces calls of `parley_json`, `parley_text` and `parley_number` by their definitions if the
     /// argument is a column. Otherwise each call would cost several microseconds.
     static let sql = #"""
-        CREATE OR REPLACE FUNCTION parley_json(body text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        CREATE FUNCTION parley_json(body text) RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT CASE WHEN strpos(body, '\u0000') = 0 THEN body::json ELSE
                 regexp_replace(body, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\u000B\\u000b', 'g')::json END
         $$;
-        CREATE OR REPLACE FUNCTION parley_member(document json, path text[]) RETURNS json
+        CREATE FUNCTION parley_member(document json, path text[]) RETURNS json
         LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT document #> path WHERE NOT EXISTS (
                 SELECT 1 FROM generate_series(0, cardinality(path) - 1) AS depth
                 WHERE json_typeof(document #> path[1:depth]) = 'array')
         $$;
-        CREATE OR REPLACE FUNCTION parley_unescaped(field text) RETURNS text
+        CREATE FUNCTION parley_unescaped(field text) RETURNS text
         LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT regexp_replace(field, '(?<!\\)((?:\\\\)*)\\u000B\\u000b.*', '\1"')::json #>> '{}'
         $$;
-        CREATE OR REPLACE FUNCTION parley_compact(field text) RETURNS text
+        CREATE FUNCTION parley_compact(field text) RETURNS text
         LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT regexp_replace(
                 regexp_replace(field, '("(?:[^"\\]|\\.)*")|[ \t\r\n]+', '\1', 'g'),
                 '(?<!\\)((?:\\\\)*)\\u000B\\u000b', '\1\\u0000', 'g')
         $$;
-        CREATE OR REPLACE FUNCTION parley_text(field text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        CREATE FUNCTION parley_text(field text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT CASE
                 WHEN ascii(field) = 34 THEN
                     CASE WHEN strpos(field, '\') = 0 THEN btrim(field, '"') ELSE parley_unescaped(field) END
                 WHEN ascii(field) IN (91, 123) THEN parley_compact(field) END
         $$;
-        CREATE OR REPLACE FUNCTION parley_wide_number(field text) RETURNS numeric
+        CREATE FUNCTION parley_wide_number(field text) RETURNS numeric
         LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
             DECLARE
                 whole numeric;
@@ -66,7 +66,7 @@ enum RecordFunctions {
                     ELSE 'Infinity'::numeric END;
             END
         $$;
-        CREATE OR REPLACE FUNCTION parley_number(field text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+        CREATE FUNCTION parley_number(field text) RETURNS numeric LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
             SELECT CASE
                 WHEN ascii(field) BETWEEN 45 AND 57 THEN CASE
                     WHEN strpos(field, 'e') > 0 OR strpos(field, 'E') > 0 OR octet_length(field) > 300
@@ -81,6 +81,6 @@ enum RecordFunctions {
 
     /// The statements of ``sql``, one for each function. A connection accepts one statement in a text.
     static var statements: [String] {
-        sql.split(separator: "CREATE OR REPLACE").map { "CREATE OR REPLACE" + $0 }
+        sql.split(separator: "CREATE FUNCTION").map { "CREATE FUNCTION" + $0 }
     }
 }
