@@ -3,10 +3,12 @@ import ChatModel
 /// The binary form of a ``Frame`` on the bus. Numbers have their least significant byte first; texts and byte strings
 /// follow their length.
 ///
-/// Every node must run the same version of the format. A frame of another version is dropped, and the node reads the
-/// commit from the store instead.
+/// Nodes of two versions may share a bus. A frame of another version of the format is dropped, and the node reads the
+/// commit from the store instead. Notices are also stored, without the version of frames: each notice has its length, so
+/// that a node skips a kind that it does not know. Never change the form of a kind: add another kind.
 enum FrameCodec {
-    private static let version: UInt8 = 1
+    /// The version of the format of frames. Change it with every change of this format.
+    static let version: UInt8 = 1
 
     static func encode(_ frame: Frame) -> [UInt8] {
         var out = ByteWriter()
@@ -25,8 +27,7 @@ enum FrameCodec {
                 out.write(text: key.id)
             }
         }
-        out.write(count: frame.notices.count)
-        for notice in frame.notices { out.write(notice) }
+        out.write(frame.notices)
         out.write(count: frame.events.count)
         for event in frame.events { out.write(StoredEvent(event)) }
         return out.bytes
@@ -51,10 +52,7 @@ enum FrameCodec {
             }
             frame.changes.append(change)
         }
-        for _ in 0..<input.count() {
-            guard let notice = input.notice() else { return nil }
-            frame.notices.append(notice)
-        }
+        frame.notices = input.notices()
         for _ in 0..<input.count() { frame.events.append(input.event().event) }
         return input.isComplete ? frame : nil
     }
@@ -62,16 +60,14 @@ enum FrameCodec {
     /// The binary form of notices alone, as the store keeps them.
     static func encode(_ notices: [Notice]) -> [UInt8] {
         var out = ByteWriter()
-        out.bytes.append(version)
-        out.write(count: notices.count)
-        for notice in notices { out.write(notice) }
+        out.write(notices)
         return out.bytes
     }
 
+    /// The notices of known kinds.
     static func notices(_ bytes: [UInt8]) -> [Notice] {
         var input = ByteReader(bytes)
-        guard input.byte() == version else { return [] }
-        return (0..<input.count()).compactMap { _ in input.notice() }
+        return input.notices()
     }
 }
 
@@ -99,7 +95,16 @@ struct ByteWriter {
 }
 
 extension ByteWriter {
-    fileprivate mutating func write(_ notice: Notice) {
+    fileprivate mutating func write(_ notices: [Notice]) {
+        write(count: notices.count)
+        for notice in notices {
+            var body = ByteWriter()
+            body.write(notice)
+            write(bytes: body.bytes)
+        }
+    }
+
+    private mutating func write(_ notice: Notice) {
         switch notice {
         case .deleted(let timetokens):
             bytes.append(1)
@@ -191,7 +196,15 @@ struct ByteReader {
 }
 
 extension ByteReader {
-    fileprivate mutating func notice() -> Notice? {
+    /// The notices of known kinds.
+    fileprivate mutating func notices() -> [Notice] {
+        (0..<count()).compactMap { _ in
+            var body = ByteReader(byteString())
+            return body.notice().flatMap { body.isComplete ? $0 : nil }
+        }
+    }
+
+    private mutating func notice() -> Notice? {
         switch byte() {
         case 1: return .deleted((0..<count()).map { _ in Timetoken(number()) })
         case 2:
