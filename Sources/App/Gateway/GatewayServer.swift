@@ -5,6 +5,7 @@ import HTTPClient
 import HTTPServer
 import InboundHooks
 import JSON
+import Locking
 public import Logging
 import NativeAPI
 import Webhooks
@@ -51,11 +52,62 @@ public struct GatewayServer: Sendable {
         let loop = try Loop(name: "parley-loop")
         try loop.start()
         defer { loop.stop() }
-        let store = try await configuration.store().open(configuration)
+        let server = Server(
+            options: configuration.serverOptions, on: claimed, router: StartupRoutes.router(configuration), loop: loop,
+            logger: Logger(label: "http"))
+        let assembled = Lock<ServiceContainer?>(nil)
+        let opening = Task {
+            try await configuration.store().openWhenAvailable(configuration, logger: logger) { reason in
+                if server.address == nil { try await server.start() }
+                logger.warning(
+                    "the gateway waits for PostgreSQL, and is not ready",
+                    metadata: ["failure": "\(reason)", "address": "\(configuration.url(of: server))"])
+            }
+        }
+        let stopping = Task {
+            await stop { configuration in
+                guard let assembly = assembled.withLock({ $0 }) else {
+                    return logger.error("\(ServiceContainer.notReloaded)", metadata: ["error": "the gateway starts"])
+                }
+                await assembly.applyConfiguration(configuration, logger: logger)
+            }
+            opening.cancel()
+        }
         do {
-            let assembly = try ServiceContainer(configuration, on: claimed, store: store, loop: loop, logger: logger)
+            try await withTaskCancellationHandler {
+                try await run(on: server, opening, loop, stopping, whenListening) { assembly in
+                    assembled.withLock { $0 = assembly }
+                }
+            } onCancel: {
+                opening.cancel()
+                stopping.cancel()
+            }
+        } catch {
+            stopping.cancel()
+            await stopping.value
+            try await server.close()
+            throw error
+        }
+        stopping.cancel()
+        await stopping.value
+        try await server.close()
+    }
+
+    /// Waits for the store, serves until the task `stopping` has ended, and closes the store.
+    private func run(
+        on server: Server, _ opening: Task<OpenStore, any Error>, _ loop: Loop, _ stopping: Task<Void, Never>,
+        _ whenListening: @escaping @Sendable (String) -> Void, whenAssembled: (ServiceContainer) -> Void
+    ) async throws {
+        let store: OpenStore
+        do { store = try await opening.value } catch is CancellationError {
+            // Stopped while it waited for the store.
+            return logger.info("stopping the gateway")
+        }
+        do {
+            let assembly = try ServiceContainer(configuration, on: server, store: store, loop: loop, logger: logger)
+            whenAssembled(assembly)
             try await sealSecrets(assembly)
-            try await serve(assembly, whenListening, stop)
+            try await serve(assembly, whenListening, stopping)
         } catch {
             await store.engine.close()
             throw error
@@ -67,7 +119,8 @@ public struct GatewayServer: Sendable {
     ///
     /// A part that fails at any time ends the gateway with its error.
     private func serve(
-        _ assembly: ServiceContainer, _ whenListening: @escaping @Sendable (String) -> Void, _ stop: @escaping Stop
+        _ assembly: ServiceContainer, _ whenListening: @escaping @Sendable (String) -> Void,
+        _ stopping: Task<Void, Never>
     ) async throws {
         // The parts start in this order. Each part waits for the signal of the part before it.
         let (chat, app, sources, hooks) = (StartSignal(), StartSignal(), StartSignal(), StartSignal())
@@ -83,7 +136,7 @@ public struct GatewayServer: Sendable {
                 try await assembly.webhooks.run(whenReady: hooks.open)
             }
             parts.addTask {
-                try await untilStopped(to: { await stop { await assembly.applyConfiguration($0, logger: logger) } }) {
+                try await until(stopping) {
                     try await chat.wait()
                     try await establishFirstApp(assembly)
                     try await assembly.declareTypes(of: configuration)
@@ -102,15 +155,19 @@ public struct GatewayServer: Sendable {
         }
     }
 
-    /// Runs `work` until it ends or `stop` returns. If `stop` returns first, `work` is cancelled, and this method waits
-    /// until `work` has ended.
-    private func untilStopped(
-        to stop: @escaping @Sendable () async -> Void, _ work: @escaping @Sendable () async throws -> Void
+    /// Runs `work` until it or the task `stopping` ends. If `stopping` ends first, `work` is cancelled, and this method
+    /// waits until `work` has ended.
+    private func until(
+        _ stopping: Task<Void, Never>, _ work: @escaping @Sendable () async throws -> Void
     ) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask(operation: work)
             group.addTask {
-                await stop()
+                await withTaskCancellationHandler {
+                    await stopping.value
+                } onCancel: {
+                    stopping.cancel()
+                }
                 logger.info("stopping the gateway")
             }
             try await group.next()

@@ -29,6 +29,35 @@ enum GatewayStore: Equatable {
         }
     }
 
+    /// Opens the store like ``open(_:)``. While PostgreSQL is away, waits for it.
+    ///
+    /// - Parameter whenWaiting: called with the reason before the first wait, and when the reason changes.
+    /// - Throws: the errors of ``open(_:)`` that a wait cannot cure, and of `whenWaiting`; `CancellationError` when the
+    ///   task is cancelled while it waits.
+    func openWhenAvailable(
+        _ configuration: Configuration, logger: Logger, whenWaiting: (String) async throws -> Void
+    ) async throws -> OpenStore {
+        var reported: String?
+        var pause = Self.shortestPause
+        while true {
+            do {
+                let store = try await open(configuration)
+                if reported != nil { logger.notice("PostgreSQL can be used") }
+                return store
+            } catch let failure as ClusterEngineFailure where failure.reason == .unavailable {
+                if reported != failure.description { try await whenWaiting(failure.description) }
+                reported = failure.description
+                try await Task.sleep(for: pause)
+                pause = min(pause * 2, Self.longestPause)
+            }
+        }
+    }
+
+    /// The first pause between two attempts to open the store. Each pause is twice as long as the one before.
+    private static let shortestPause: Duration = .milliseconds(250)
+    /// The longest pause between two attempts to open the store.
+    private static let longestPause: Duration = .seconds(4)
+
     /// Requires that a data directory contains the data of a gateway. The data of a cluster is not checked.
     ///
     /// - Throws: ``missingData``.

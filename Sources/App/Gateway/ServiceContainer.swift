@@ -27,11 +27,12 @@ struct ServiceContainer: Sendable {
     let polls: LongPollTable
     let api: NativeAPI
     let server: Server
+    private let router: Router
     /// Sends trace spans to the operator's collector; nil when no collector is configured.
     let exporter: TraceExporter?
 
     init(
-        _ configuration: Configuration, on claimed: ReservedAddress, store: OpenStore, loop: Loop, logger: Logger
+        _ configuration: Configuration, on server: Server, store: OpenStore, loop: Loop, logger: Logger
     ) throws {
         self.configuration = configuration
         inForce = Lock(configuration)
@@ -64,20 +65,16 @@ struct ServiceContainer: Sendable {
         polls = LongPollTable(service: service, loop: loop)
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
-        var router = Router(problemBaseURL: configuration.problemBaseURL, cors: configuration.corsPolicy)
+        var router = configuration.router
         router.middleware = RequestMiddleware(tracer: service.tracer, logger: Logger(label: "requests")).pass
         api.addRoutes(to: &router)
-        router.hosts = configuration.hostPolicy
-        router.refusesCrossSite = configuration.isDevelopment
-        router.transportSecuritySeconds = Int(configuration.transportSecurity.components.seconds)
         PubNubAPI(
             service: service, polls: polls,
             origins: configuration.isDevelopment ? configuration.corsPolicy.origins : .any
         ).addRoutes(to: &router)
         Dashboard.addRoutes(to: &router, isDevelopment: configuration.isDevelopment)
-        server = Server(
-            options: configuration.serverOptions, on: claimed, router: router, loop: loop, logger: Logger(label: "http")
-        )
+        self.server = server
+        self.router = router
     }
 
     /// Announces on every stream that the gateway stops and that the client should reconnect.
@@ -85,18 +82,32 @@ struct ServiceContainer: Sendable {
         { [api] in await api.drainStreams() }
     }
 
+    /// Serves all routes.
     func listen() async throws {
-        try await server.start()
+        try await server.replace(router: router)
+        if server.address == nil { try await server.start() }
         api.watch(server, version: Product.version)
     }
 
     /// The URL at which users and programs on this machine can call the gateway.
-    var url: String { configuration.url(port: server.address?.port ?? UInt16(configuration.listenPort)) }
+    var url: String { configuration.url(of: server) }
 }
 
 extension Configuration {
-    fileprivate func url(port: UInt16) -> String {
+    /// The URL of a server with these settings for users and programs on this machine.
+    func url(of server: Server) -> String { url(port: server.address?.port ?? UInt16(listenPort)) }
+
+    private func url(port: UInt16) -> String {
         "\(tlsCertificate.isEmpty ? "http" : "https")://\(listenHost.contains(":") ? "[\(listenHost)]" : listenHost):\(port)"
+    }
+
+    /// A router without routes.
+    var router: Router {
+        var router = Router(problemBaseURL: problemBaseURL, cors: corsPolicy)
+        router.hosts = hostPolicy
+        router.refusesCrossSite = isDevelopment
+        router.transportSecuritySeconds = Int(transportSecurity.components.seconds)
+        return router
     }
 
     /// The base URL of problem types: the public address, otherwise the listening address. Empty when the system
@@ -119,7 +130,7 @@ extension Configuration {
         return CORSPolicy(origins: corsOrigins.contains("*") ? .any : .listed(Set(corsOrigins)))
     }
 
-    fileprivate var serverOptions: ServerOptions {
+    var serverOptions: ServerOptions {
         var options = ServerOptions(host: listenHost, port: UInt16(listenPort))
         if let proxies = try? proxyNetworks(), !proxies.isEmpty {
             options.isTrustedProxy = { address in proxies.contains { $0.contains(address.ip) } }

@@ -428,7 +428,7 @@ enum ProblemCatalogue {
             remedy: "Repeat the request with the same Idempotency-Key."),
         Entry(
             code: "not_ready", status: 503, title: "The gateway is not ready",
-            cause: "A test event that the gateway wrote did not reach a subscriber in time.",
+            cause: "The gateway waits for its store, or a test event that it wrote did not reach a subscriber in time.",
             remedy: "Wait and repeat the request. If the problem lasts, look at the gateway's log."),
         Entry(
             code: "storage_full", status: 507, title: "The disk is full",

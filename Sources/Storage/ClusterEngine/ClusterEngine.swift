@@ -84,7 +84,7 @@ public final class ClusterEngine: Engine {
         } catch {
             await bus?.close()
             await store.close()
-            throw .store(error.description)
+            throw .store(error)
         }
         self.store = store
         self.bus = bus
@@ -247,7 +247,10 @@ public struct ClusterEngineFailure: Error, Sendable, CustomStringConvertible {
         /// A newer program wrote the tables. `found` is their version, and `known` the newest version that this program
         /// knows.
         case newerSchema(found: Int, known: Int)
-        /// Any other reason, for instance an unreachable server or missing permissions.
+        /// The PostgreSQL server cannot be reached or starts, or another process changes the tables. A later attempt may
+        /// succeed.
+        case unavailable
+        /// Any other reason, for instance missing permissions.
         case unusable
     }
 
@@ -276,7 +279,18 @@ public struct ClusterEngineFailure: Error, Sendable, CustomStringConvertible {
         ClusterEngineFailure(reason: .unusable, description: "the NATS bus cannot be used: \(message)")
     }
 
-    static func store(_ message: String) -> ClusterEngineFailure {
-        ClusterEngineFailure(reason: .unusable, description: "the PostgreSQL store cannot be used: \(message)")
+    static func store(_ message: String, _ reason: Reason = .unusable) -> ClusterEngineFailure {
+        ClusterEngineFailure(reason: reason, description: "the PostgreSQL store cannot be used: \(message)")
+    }
+
+    static func store(_ failure: PostgresFailure) -> ClusterEngineFailure {
+        store(failure.message, failure.isTemporary ? .unavailable : .unusable)
+    }
+
+    static func store(_ failure: StoreFailure) -> ClusterEngineFailure {
+        switch failure {
+        case .unavailable, .outcomeUnknown: store(failure.description, .unavailable)
+        case .full, .rejected: store(failure.description)
+        }
     }
 }

@@ -57,6 +57,20 @@ public final class Server: Sendable {
         try await core.onLoop { [core] in core.replace(cors: cors) }
     }
 
+    /// Closes the server at once, with all its connections and streams. Has no effect on a server that is not open.
+    ///
+    /// - Throws: currently no error.
+    public func close() async throws {
+        try await core.onLoop { [core] in core.close() }
+    }
+
+    /// Replaces the routes. Requests that begin after the call use the new ones.
+    ///
+    /// - Throws: currently no error.
+    public func replace(router: Router) async throws {
+        try await core.onLoop { [core] in core.replace(router: router) }
+    }
+
     /// Reads the certificate and the key from their files again and uses them for new TLS handshakes. Has no effect
     /// without TLS.
     ///

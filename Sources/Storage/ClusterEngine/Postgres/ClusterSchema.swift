@@ -224,11 +224,11 @@ struct ClusterSchema: Sendable {
             // 55P03: the wait for a lock has ended.
             guard error.sqlState != "55P03" else {
                 throw .store(
-                    "another process creates or changes the tables: wait until it has ended, for instance 'parley engine migrate'"
-                )
+                    "another process creates or changes the tables: wait until it has ended, for instance 'parley engine migrate'",
+                    .unavailable)
             }
             // 42501: a right is missing. 3F000: the role may use no schema of the search path.
-            guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error.message) }
+            guard error.sqlState == "42501" || error.sqlState == "3F000" else { throw .store(error) }
             _ = try? await connection.run([Statement("ROLLBACK")])
             let state =
                 try await usable(connection).map {
@@ -286,7 +286,7 @@ struct ClusterSchema: Sendable {
         do throws(PostgresFailure) {
             found = try await Self.state(connection)
         } catch {
-            throw .store(error.message)
+            throw .store(error)
         }
         if let found, found.oldest > known { throw .newerSchema(found: found.version, known: known) }
         return found

@@ -38,7 +38,9 @@ extension PostgresStore {
         do throws(PostgresFailure) {
             connection = try await Connection.open(settings)
         } catch {
-            throw .store(openingText(error))
+            var failure = error
+            failure.message = openingText(error)
+            throw .store(failure)
         }
         do throws(ClusterEngineFailure) {
             let facts = try await check(connection, settings, readers: readers, logger: logger)
@@ -67,7 +69,7 @@ extension PostgresStore {
             guard try await !PoolerCheck.isPooled(connection, settings) else { throw .pooled }
             facts = try await ServerFacts.read(connection)
         } catch {
-            throw .store(error.message)
+            throw .store(error)
         }
         let findings = facts.findings(nodes: 1, readers: readers)
         for finding in findings where finding.severity == .warning { logger.warning("\(finding.sentence)") }
@@ -81,13 +83,22 @@ extension PostgresStore {
         do throws(PostgresFailure) {
             finding = try await facts.rightsFinding(connection)
         } catch {
-            throw .store(error.message)
+            throw .store(error)
         }
         guard finding.severity != .failure else { throw .store(finding.sentence) }
     }
 }
 
 extension PostgresFailure {
+    /// True if the server cannot be reached, starts or stops, or has no resources, so that a later attempt may succeed.
+    var isTemporary: Bool {
+        switch kind {
+        case .unreachable, .connectionLost, .timedOut: true
+        case .rejected: ["57P", "53", "08"].contains { sqlState?.hasPrefix($0) == true }
+        case .libraryMissing, .overloaded: false
+        }
+    }
+
     fileprivate static let pooled = PostgresFailure(
         kind: .rejected, message: "a pooler shares the sessions of the server between clients: \(PoolerCheck.advice)")
 }

@@ -88,10 +88,12 @@ final class ServerCore: @unchecked Sendable {
 
     var address: Server.Address? { boundAddress.withLock { $0 } }
 
+    func replace(router table: Router) { router = RequestRouter(table) }
+
     func replace(cors: CORSPolicy) {
         var table = router.table
         table.cors = cors
-        router = RequestRouter(table)
+        replace(router: table)
     }
 }
 
@@ -214,7 +216,7 @@ extension ServerCore {
 
     /// Closes all remaining connections and streams. First resumes and ends every suspended connection, because the
     /// library aborts the process if it is stopped with a suspended connection.
-    private func close() {
+    func close() {
         guard let daemon else { return }
         listener?.close()
         for stream in streams.all { stream.close(.drained) }
