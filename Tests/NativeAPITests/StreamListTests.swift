@@ -284,7 +284,7 @@ import Testing
             let order = StreamRequest(
                 caller: caller, selection: Selection(channels: ChannelSet(app: StreamHarness.app, isAll: true)),
                 format: .eventStream, resumption: ResumePosition(requested: "latest", from: .zero),
-                shownStart: .zero, ticket: ticket.nonce, audienceChanges: 0)
+                shownStart: .zero, ticket: ticket, audienceChanges: 0)
             accepted.withLock { $0 = order }
             try await meanwhile(gateway, order)
             let reader = try await EventStreamReader(port: gateway.port, target: "/accepted", headers: [])
