@@ -51,7 +51,7 @@ struct InspectionTests {
         await (try ClusterEngine(url: url)).close()
         #expect(await inspect(url)["replication"]?.text.hasPrefix("no standby is connected") == true)
         let standby = try await PostgresServer(standbyOf: primary)
-        await waitUntil { await inspect(url)["replication"]?.text.hasPrefix("1 standbys are connected") == true }
+        await waitUntil { await inspect(url)["replication"]?.text.hasPrefix("connected standbys: 1") == true }
         try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try await primary.execute("SELECT pg_reload_conf()")
         await waitUntil { await inspect(url)["replication"]?.text == "commits wait for 1 of 1 standbys" }

@@ -6,7 +6,7 @@ import StorageCore
 
 /// One node of a cluster: a storage engine whose data is in PostgreSQL, shared with other nodes.
 ///
-/// PostgreSQL holds the truth. A bus carries hints between the nodes, so that a node learns of the commits of the others
+/// PostgreSQL holds all data. A bus carries hints between the nodes, so that a node learns of the commits of the others
 /// within milliseconds. Without the bus, nodes ask PostgreSQL regularly. Nodes are equal, and need not know each other.
 public final class ClusterEngine: Engine {
     /// The event log.

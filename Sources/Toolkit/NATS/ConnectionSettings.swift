@@ -106,7 +106,7 @@ extension ConnectionSettings {
 
     var deadlineMilliseconds: Int64 { Int64(deadline / .milliseconds(1)) }
 
-    /// Checks what the client library would accept although it is wrong.
+    /// Rejects wrong settings that the client library would accept.
     ///
     /// - Throws: ``NATSFailure/Kind/invalid``.
     func check() throws(NATSFailure) {

@@ -1,6 +1,6 @@
 internal import Locking
 
-/// The result of one operation. The thread that runs the operation sets it, or the deadline.
+/// The result of one operation. Either the thread that runs the operation sets it, or the expiry of the deadline.
 final class Reply<Value: Sendable>: Sendable {
     private typealias Outcome = Result<Value, NATSFailure>
 

@@ -12,7 +12,7 @@ final class Session: Sendable {
         case unsubscribe(UInt)
         case flush(Reply<Void>, deadline: MonotonicTime)
 
-        /// The size for the bound of the buffer, in bytes.
+        /// The number of bytes that count against ``ConnectionSettings/bufferedBytes``.
         var size: Int {
             if case .publish(let payload, let subject) = self { payload.count + subject.utf8.count } else { 0 }
         }

@@ -17,7 +17,7 @@ struct EngineCommand: AsyncParsableCommand {
             discussion: """
                 parley engine check --engine postgres://parley@db1,db2/parley --bus nats://n1,nats://n2
 
-                It checks the versions and settings of the servers, the rights of the role, the tables, the nodes, \
+                It checks the version and settings of PostgreSQL, the rights of the role, the tables, the nodes, \
                 the lag of deliveries, the replication, the clocks, and a message through NATS. It needs no running \
                 node, and changes nothing. Exit code 1 means that something does not work.
                 """)

@@ -150,7 +150,7 @@ private final class BusState: Sendable {
             // The next connection subscribes again, and may be denied again.
             state.withLock { $0.denials = [] }
             reportLoss()
-            logger.warning("the connection to NATS is lost; nodes read the store meanwhile")
+            logger.warning("the connection to NATS is lost; this node asks PostgreSQL for new commits meanwhile")
         case .refused(let failure):
             let isNew = state.withLock { state in
                 defer { state.refusal = failure.message }

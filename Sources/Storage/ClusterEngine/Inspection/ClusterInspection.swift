@@ -165,12 +165,12 @@ private struct ReplicationFacts {
             let text =
                 standbys == 0
                 ? "no standby is connected; the loss of the server's disk loses the events since the last backup"
-                : "\(standbys) standbys are connected, none synchronously; the loss of the server may lose the newest events"
+                : "connected standbys: \(standbys), none of them synchronous; the loss of the server may lose the newest events"
             return ClusterFinding("replication", .ok, text)
         }
         guard let synchronous else {
             return ClusterFinding(
-                "replication", .ok, "commits wait for standbys, of which \(standbys) are connected",
+                "replication", .ok, "commits wait for standbys; connected: \(standbys)",
                 advice: "to check which of them are synchronous, grant pg_read_all_stats to the role")
         }
         guard synchronous > 0 else {

@@ -10,7 +10,7 @@ struct ServerFacts: Sendable {
     ///   a node that has stopped does not keep a lock.
     static func sessionSettings(deadline: Duration) -> [String: String] {
         let milliseconds = Int(deadline / .milliseconds(1))
-        // Shorter than the deadline of the other nodes, which wait meanwhile for the lane that a session may hold.
+        // Shorter than the deadline of the other nodes, which may wait for a lock that the session holds.
         let silence = "\(min(milliseconds / 2, 2000))ms"
         return [
             // With synchronous standbys, a commit also waits until they have written it to their disks.

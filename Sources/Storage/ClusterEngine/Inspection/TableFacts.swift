@@ -84,13 +84,13 @@ struct TableFacts: Sendable {
         let owners = lanesOfNodes.map { "node \($0.node) owns \($0.lanes)" }
         let parts =
             [nodes == 1 ? "1 node runs" : "\(nodes) nodes run"]
-            + (owners.isEmpty ? [] : [owners.joined(separator: ", ") + " lanes"])
+            + (owners.isEmpty ? [] : [owners.joined(separator: ", ") + " delivery queues"])
         return ClusterFinding("nodes", .ok, parts.joined(separator: "; "))
     }
 
     private var deliveriesFinding: ClusterFinding {
         let lag = oldestDue.map { max(.zero, $0.duration(to: head.time)) } ?? .zero
-        let text = "\(lanes) subscribers, \(waiting) deliveries wait, the oldest due one for \(Self.text(lag))"
+        let text = "\(lanes) subscribers, \(waiting) waiting deliveries; the oldest due one is \(Self.text(lag)) late"
         guard lag > Self.lagTolerance else { return ClusterFinding("deliveries", .ok, text) }
         return ClusterFinding(
             "deliveries", .warning, text,

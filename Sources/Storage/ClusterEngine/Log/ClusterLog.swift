@@ -132,7 +132,7 @@ struct ClusterLog: EventLog {
     }
 
     func committed() async -> CommitSequence {
-        // Without the store, the sequence begins with what this node has not seen yet.
+        // If the store cannot be read, the sequence begins with the first commit that this node has not applied.
         try? await catchUp()
         let reader = CommitReader(tail: memory.tail, passing: PassingEvents(limits: memory.limits)) {
             [store] (position, end, limit) async throws(ChatError) in

@@ -25,8 +25,8 @@ struct ClusterSchema: Sendable {
         """
 
     private static let version1 = [
-        // One row. Its lock is the lane: the right to append and to change records. A commit changes it, so it has
-        // space for many versions in its page. restored: the end of the last interval whose events were lost when a
+        // One row. The transaction that holds its lock may append and change records. Every commit changes the row, so
+        // its page has space for many versions. restored: the end of the last interval whose events were lost when a
         // backup was restored.
         """
         CREATE TABLE head(

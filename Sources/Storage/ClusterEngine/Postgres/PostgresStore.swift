@@ -80,7 +80,7 @@ final class PostgresStore: ClusterStore {
     }
 
     func isCommitted(_ transaction: any StoreTransaction) async throws(StoreFailure) -> Bool {
-        // The transaction held the lane. So it has ended when this one holds the lane.
+        // The transaction held the lock of the head. So it has ended when this one holds that lock.
         guard let transaction = transaction as? PostgresTransaction,
             let next = try await begin() as? PostgresTransaction
         else { return false }

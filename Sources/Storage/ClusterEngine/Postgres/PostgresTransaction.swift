@@ -4,7 +4,7 @@ import Locking
 import Postgres
 import StorageCore
 
-/// A transaction of the writer's connection that holds the lane.
+/// A transaction of the writer's connection that holds the lock of the head.
 struct PostgresTransaction: StoreTransaction {
     /// The number of the transaction among those of its writer.
     let number: Int64
@@ -17,13 +17,13 @@ struct PostgresTransaction: StoreTransaction {
     /// The key of the advisory lock before the lock of the head. Its value is arbitrary; all nodes use the same one.
     private static let laneLock = 0x7061_726C_6579
 
-    /// Begins a transaction and waits for the lane.
+    /// Begins a transaction and waits for the lock of the head.
     static func begin(
         _ connection: Connection, number: Int64, of writer: Int64, _ names: ChannelNumbers
     ) async throws(PostgresFailure) -> Self {
         let rows = try await connection.run([
             Statement("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"),
-            // Gives the lane to the waiting nodes in the order of their requests. The lock of a row does not: each commit
+            // Admits the waiting nodes in the order of their requests. The lock of the row does not: each commit
             // makes a new version of the row, and all waiting nodes compete for it.
             Statement("SELECT pg_advisory_xact_lock(\(laneLock))"),
             Statement("\(PostgresStore.selectHead) FOR UPDATE"),

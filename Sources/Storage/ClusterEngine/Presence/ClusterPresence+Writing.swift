@@ -27,8 +27,8 @@ extension ClusterPresence {
         case alive
     }
 
-    /// The number of attempts at a transaction. Each attempt removes the cause for which the one before was not carried
-    /// out, unless the server fails again.
+    /// The maximum number of attempts at a transaction. Before each further attempt, the node removes the cause of the
+    /// previous failure, unless the server fails again.
     private static let attemptsMost = 4
 
     /// Carries out the pending steps. Returns early if other nodes have to write their lost rows first.

@@ -8,8 +8,8 @@ import StorageCore
 /// The presence store of one node of a cluster.
 ///
 /// A node keeps its connections, heartbeats and deadlines in memory. PostgreSQL has a row for each key and each node that
-/// holds the key. The first row of a key is the begin of the entry, and the removal of the last row is its end. A
-/// transaction about a key holds an advisory lock, so that exactly one node sees each begin and each end.
+/// holds the key. The first row of a key begins the entry, and the removal of the last row ends it. A transaction about
+/// a key holds an advisory lock, so that exactly one node sees each beginning and each end.
 ///
 /// A change first happens in memory. The steps that it needs in PostgreSQL wait until a transaction has carried them out,
 /// so a failure of PostgreSQL delays changes and loses none. After a failure, only ``expire()`` asks PostgreSQL, until it

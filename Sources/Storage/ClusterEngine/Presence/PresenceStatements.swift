@@ -14,7 +14,7 @@ enum PresenceStatements {
         (p.swept OR NOT EXISTS (SELECT FROM node n WHERE n.id = p.node AND n.lease_until > \(now))
             AND (p.until IS NULL OR p.until <= \(now)))
         """
-    /// The time after which a node that has not written its rows again is not awaited any more: 15 s, in ticks.
+    /// The maximum time that transactions wait for a node to write its lost rows again: 15 s, in ticks.
     private static let restoringMost = 15 * Timetoken.ticksPerSecond
     /// The first key of the advisory locks of presence.
     private static let lockClass = 1_886_548_595

@@ -21,8 +21,8 @@ final class ClusterQueueStorage: QueueStorage {
     }
     private let repetition = Lock(Repetition())
 
-    /// The time for which the recording of attempts is repeated while the store is away (10 s, in nanoseconds). After
-    /// that time the node has lost its lanes. Without the repetition, a delivery would wait for the end of its lease.
+    /// The time for which the recording of attempts is repeated while the store is unavailable (10 s, in nanoseconds).
+    /// After that time the node has lost its lanes. Without the repetition, a delivery would wait until its lease ends.
     private static let longestRepetition: UInt64 = 10_000_000_000
     /// The time between two repetitions.
     private static let repetitionWait: Duration = .milliseconds(250)

@@ -23,7 +23,7 @@ final class OwnedLanes: Sendable {
         var claimed = Timetoken.zero
         /// The time until which this node claims only late deliveries, because it passes lanes on to other nodes.
         var restrainedUntil = Timetoken.zero
-        /// The lanes of other nodes, and without an owner, that this node has changed.
+        /// The lanes that this node has changed although another node, or no node, owns them.
         var changed: Set<Int64> = []
     }
 

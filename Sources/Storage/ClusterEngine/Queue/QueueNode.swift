@@ -212,8 +212,8 @@ final class QueueNode: Sendable {
         }
     }
 
-    /// Keeps memory like the rows of this node's lanes, gives up idle lanes, and claims lanes for waiting callers, until
-    /// the task is cancelled.
+    /// Keeps memory equal to the rows of this node's lanes, gives up idle lanes, and claims lanes for waiting callers,
+    /// until the task is cancelled.
     func followLanes() async {
         while !Task.isCancelled {
             await lanes.signal.wait()

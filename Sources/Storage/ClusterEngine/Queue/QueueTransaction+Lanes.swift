@@ -63,7 +63,7 @@ extension QueueTransaction {
         ])
         let items = Self.dueItems(rows[1])
         if let lane = LaneRow.all(rows[0]).first {
-            // Of a lane that another node has claimed, nothing may be leased.
+            // This node must not lease deliveries of a lane that another node has claimed.
             guard holder(of: lane) == .me else {
                 return afterCommit { [lanes] in lanes.remove([number]) }
             }

@@ -4,10 +4,10 @@ import StorageCore
 
 /// The store that all nodes share. ``PostgresStore`` implements it. The simulation of a cluster can replace it.
 ///
-/// One transaction at a time holds the lane: the right to append to the log and to change records. The lane has a
-/// *head*, which every commit moves.
+/// Every commit moves the *head*, the end of the log. One transaction at a time holds the lock of the head, which is
+/// the right to append to the log and to change records.
 protocol ClusterStore: Sendable {
-    /// Begins a transaction, and waits until it holds the lane.
+    /// Begins a transaction, and waits until it holds the lock of the head.
     func begin() async throws(StoreFailure) -> any StoreTransaction
     /// Returns true if the last transaction of this node was committed. Called when the connection was lost during the
     /// commit. Waits until the store has ended the transaction.
@@ -98,7 +98,7 @@ enum Notice: Sendable, Equatable {
     case swept(app: String, swept: Timetoken, newestLoss: Timetoken)
 }
 
-/// A transaction that holds the lane. It ends with ``commit(_:)`` or ``rollback()``.
+/// A transaction that holds the lock of the head. It ends with ``commit(_:)`` or ``rollback()``.
 protocol StoreTransaction: Sendable {
     /// The head before the transaction.
     var head: Head { get }

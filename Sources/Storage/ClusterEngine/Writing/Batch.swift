@@ -120,7 +120,7 @@ final class Batch {
         return unknown(of: lookup)
     }
 
-    /// Adds the places that imported events might take. A place that is occupied by another event leads to the next.
+    /// Adds the timetokens that imported events might get. If another event has a timetoken, the next one is tried.
     private func addPlaces(of drafts: [EventDraft], to lookup: inout Lookup) {
         var taken: Set<Timetoken> = []
         for draft in drafts {

@@ -4,7 +4,7 @@ import Logging
 import StorageCore
 
 /// Carries out the write requests of this node, in batches. One transaction writes a batch. While it runs, the requests
-/// of the next batch gather. So the number of round trips and commits falls with the load (group commit).
+/// of the next batch gather. So a request costs fewer round trips and commits when the load is higher (group commit).
 actor Writer {
     private let store: any ClusterStore
     private let memory: NodeMemory
@@ -99,7 +99,7 @@ actor Writer {
             await transaction.rollback()
             let until = uptime() + Self.outcomeWait
             for _ in 0..<Self.outcomeAttempts where uptime() < until {
-                // Without an answer of the store, the next attempt may have one.
+                // If the store does not answer, the writer asks again.
                 switch try? await store.isCommitted(transaction) {
                 case true: return
                 case false: throw .unavailable(text)
@@ -115,8 +115,8 @@ actor Writer {
     /// The number of times that the writer asks, at most.
     private static let outcomeAttempts = 80
 
-    /// Runs `body` in a transaction that holds the lane, and commits the batch. Returns when the commit is visible on
-    /// this node.
+    /// Runs `body` in a transaction that holds the lock of the head, and commits the batch. Returns when the commit is
+    /// visible on this node.
     ///
     /// - Throws: the failure of the store. Nothing is stored, except after `.outcomeUnknown`.
     private func transaction(
