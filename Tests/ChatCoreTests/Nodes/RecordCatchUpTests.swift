@@ -23,10 +23,6 @@ private struct HangingDirectory: Directory {
     func observe(_ body: @escaping @Sendable (RecordChanges) -> Void) {}
 }
 
-extension ChatError {
-    fileprivate static let unscripted = ChatError(.unavailable, "this test does not decide")
-}
-
 @Suite("The catch-up before a refusal", .timeLimit(.minutes(1))) struct RecordCatchUpTests {
     @Test("ends after its time limit with 503, though the store does not respond")
     func bounded() async throws {
