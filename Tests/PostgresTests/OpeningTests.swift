@@ -1,4 +1,5 @@
 import Glibc
+import PostgresSupport
 import TestSupport
 import Testing
 
@@ -30,21 +31,31 @@ struct OpeningTests {
     @Test("ends at the deadline if the server accepts the connection and does not respond")
     func silentServer() async throws {
         let folder = try TemporaryFolder()
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let listener = try silentListener(in: folder)
         defer { close(listener) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/.s.PGSQL.5432".utf8) }
-        let code = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(code == 0 && listen(listener, 8) == 0)
         let settings = ConnectionSettings(
             connectionInfo: "host=\(folder.path),\(folder.path)", deadline: .milliseconds(200))
         let failed = try await failure { () async throws(PostgresFailure) in try await Connection.open(settings) }
         #expect(failed.kind == .timedOut)
+    }
+
+    @Test(
+        "tries the host of the last connection first",
+        .enabled(if: PostgresServer.isInstalled, PostgresServer.installation))
+    func preferredHost() async throws {
+        let folder = try TemporaryFolder()
+        let listener = try silentListener(in: folder)
+        defer { close(listener) }
+        let server = try await PostgresServer.shared()
+        let settings = ConnectionSettings(
+            connectionInfo: "host=\(folder.path),\(server.host) port=5432,\(server.port) user=postgres dbname=postgres",
+            deadline: .seconds(4))
+        for _ in 0..<3 {
+            let copy = settings
+            await (try await Connection.open(copy)).close()
+        }
+        #expect(accept(listener, nil, nil) >= 0, "the first connection tried both hosts")
+        #expect(accept(listener, nil, nil) == -1 && errno == EAGAIN)
     }
 
     @Test(
@@ -93,3 +104,18 @@ struct OpeningTests {
 }
 
 private let hasLibrary = dlopen(Library.fileName, RTLD_NOW) != nil
+
+/// A server that accepts connections and does not respond.
+private func silentListener(in folder: TemporaryFolder) throws -> Int32 {
+    let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/.s.PGSQL.5432".utf8) }
+    let code = withUnsafePointer(to: &address) {
+        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+        }
+    }
+    try #require(code == 0 && listen(listener, 8) == 0)
+    return listener
+}

@@ -1,3 +1,5 @@
+internal import Locking
+
 /// The settings of a ``Connection``.
 public struct ConnectionSettings: Sendable, Equatable {
     /// The server and the credentials: a URI (`postgresql://user:password@host:5432/database`) or a text of
@@ -5,7 +7,9 @@ public struct ConnectionSettings: Sendable, Equatable {
     /// (<https://www.postgresql.org/docs/15/libpq-connect.html#LIBPQ-PARAMKEYWORDS>). TLS and client certificates are
     /// parameters too (`sslmode`, `sslcert`).
     ///
-    /// Several hosts, separated by commas, are tried in their order. Each one has an equal part of the deadline.
+    /// Several hosts, separated by commas, are tried in their order. Each one has an equal part of the deadline. The first
+    /// one is the host that accepted the last connection with these settings or a copy of them, so that only one
+    /// connection waits for a host that does not respond.
     /// Characters of a URI's password other than letters and digits must be percent-encoded.
     ///
     /// TCP parameters that the text does not have (`keepalives_idle`, `keepalives_interval`, `keepalives_count`,
@@ -32,6 +36,8 @@ public struct ConnectionSettings: Sendable, Equatable {
     /// The maximum number of statements that are prepared on the connection. A statement beyond this number is parsed
     /// at every use.
     public var preparedStatements: Int
+    /// Shared by all copies.
+    let preferredHost = PreferredHost()
 
     /// Creates settings.
     public init(
@@ -47,6 +53,24 @@ public struct ConnectionSettings: Sendable, Equatable {
         self.waitingRuns = waitingRuns
         self.preparedStatements = preparedStatements
     }
+}
+
+/// The host that accepted the last connection.
+final class PreferredHost: Sendable, Equatable {
+    /// The place of the host in the connection info.
+    private let place = Lock(0)
+
+    /// Returns elements in the order of attempts: the preferred one and the following ones, then those before it.
+    func order<Element>(_ elements: [Element]) -> [(place: Int, element: Element)] {
+        let first = min(place.withLock { $0 }, max(0, elements.count - 1))
+        let numbered = elements.enumerated().map { (place: $0.offset, element: $0.element) }
+        return Array(numbered[first...] + numbered[..<first])
+    }
+
+    func set(_ newPlace: Int) { place.withLock { $0 = newPlace } }
+
+    /// Always true: settings are equal whatever host they prefer.
+    static func == (left: PreferredHost, right: PreferredHost) -> Bool { true }
 }
 
 extension ConnectionSettings: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -42,17 +42,21 @@ struct Opening: Sendable {
         PostgresFailure(kind: .timedOut, message: "the connection was not opened within \(settings.deadline)")
     }
 
-    /// Tries the hosts in order until one accepts the connection or rejects the credentials.
+    /// Tries the hosts until one accepts the connection or rejects the credentials.
     func connect() throws(PostgresFailure) -> Session {
         let deadline = MonotonicTime.now + settings.deadline
-        let hosts = info.hosts
+        let hosts = settings.preferredHost.order(info.hosts)
         var failures: [PostgresFailure] = []
         for (index, host) in hosts.enumerated() {
             let now = MonotonicTime.now
             guard now < deadline else { break }
             let part = (deadline.nanoseconds - now.nanoseconds) / UInt64(hosts.count - index)
             let end = MonotonicTime(nanoseconds: now.nanoseconds + part)
-            do throws(PostgresFailure) { return try connect(host, until: end) } catch {
+            do throws(PostgresFailure) {
+                let session = try connect(host.element, until: end)
+                settings.preferredHost.set(host.place)
+                return session
+            } catch {
                 guard error.kind != .rejected else { throw error }
                 failures.append(error)
             }
