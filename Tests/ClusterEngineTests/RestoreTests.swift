@@ -127,7 +127,7 @@ struct RestoreTests {
         let url = try await PostgresServer.shared().makeDatabase()
         _ = try await append(url)
         for statement in [
-            "INSERT INTO node(id, lease_until) OVERRIDING SYSTEM VALUE VALUES (99, 1 << 62)",
+            "INSERT INTO node(id, lease_until, version) OVERRIDING SYSTEM VALUE VALUES (99, 1 << 62, 1)",
             "INSERT INTO subscriber(app, name, state, concurrency, owner, wanted) VALUES ('app', 's', 0, 1, 99, 98)",
             "INSERT INTO lease VALUES (1, 1, 1, 1, 1, 1, 1, false)",
             "INSERT INTO presence(app, kind, channel, member, node, entered) VALUES ('app', 0, 'room', 'ana', 99, 1)",
@@ -149,7 +149,7 @@ struct RestoreTests {
         _ = try await ClusterEngine.upgrade(url: url, logger: LogMessages().logger)
         _ = try await query("UPDATE engine SET version = 0", url)
         #expect(await refusal(url)?.contains("run 'parley engine upgrade' first") == true)
-        _ = try await query("UPDATE engine SET version = 99", url)
+        _ = try await query("UPDATE engine SET version = 99, oldest = 99", url)
         #expect(await refusal(url)?.contains("run a newer version") == true)
     }
 }
