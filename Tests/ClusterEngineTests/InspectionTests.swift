@@ -187,12 +187,12 @@ struct StoreCredentialTests {
     func passwords() async throws {
         let server = try await PostgresServer.shared()
         try await server.execute(
-            "DO $$ BEGIN CREATE ROLE locked LOGIN PASSWORD 'right'; EXCEPTION WHEN duplicate_object THEN END $$")
+            "DO $$ BEGIN CREATE ROLE stranger LOGIN PASSWORD 'right'; EXCEPTION WHEN duplicate_object THEN END $$")
         let log = LogMessages()
         for url in [
-            "postgresql://locked:secret-word@/postgres?host=\(server.host)",
-            "postgresql:///postgres?host=\(server.host)&user=locked&password=secret-word",
-            "host=\(server.host) dbname=postgres user=locked password=secret-word",
+            "postgresql://stranger:secret-word@/postgres?host=\(server.host)",
+            "postgresql:///postgres?host=\(server.host)&user=stranger&password=secret-word",
+            "host=\(server.host) dbname=postgres user=stranger password=secret-word",
             "postgresql://parley:secret-word@127.0.0.1:1/parley",
             "postgresql://parley:secret-word@nowhere.invalid/parley",
             "postgresql://parley:secret-word@127.0.0.1:1/parley?unknown=1",
