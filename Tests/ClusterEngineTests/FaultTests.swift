@@ -114,6 +114,26 @@ struct FaultTests {
         await server.stop()
     }
 
+    @Test("logs the first failure of the delivery queue only, while PostgreSQL is unavailable")
+    func queueLog() async throws {
+        let server = try await PostgresServer()
+        let log = LogMessages()
+        var settings = ClusterEngineSettings(clock: ManualClock(.running))
+        settings.logger = log.logger
+        let store = try await PostgresStore.open(
+            ConnectionSettings(connectionInfo: try await server.makeDatabase()), readers: 2, logger: settings.logger)
+        let engine = try await ClusterEngine(store: store, bus: nil, settings: settings)
+        await server.kill()
+        for _ in 0..<3 {
+            await #expect(throws: ChatError.self) {
+                try await engine.deliveries.set(.open, of: SubscriberID("wh", in: app), concurrency: 1)
+            }
+        }
+        #expect(log.lines.value.count { $0.contains("a change of the delivery queue failed") } == 1)
+        await engine.close()
+        await server.stop()
+    }
+
     @Test("records the outcome of a delivery although PostgreSQL is restarted meanwhile")
     func outcomeWithoutPostgreSQL() async throws {
         let server = try await PostgresServer()

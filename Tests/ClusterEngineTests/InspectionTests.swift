@@ -52,11 +52,16 @@ struct InspectionTests {
         #expect(await inspect(url)["replication"]?.text.hasPrefix("no standby is connected") == true)
         let standby = try await PostgresServer(standbyOf: primary)
         await waitUntil { await inspect(url)["replication"]?.text.hasPrefix("connected standbys: 1") == true }
+        try await primary.execute("CREATE ROLE plain LOGIN")
+        try await primary.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO plain")
+        let plain = url.replacing("user=postgres", with: "user=plain")
         try await primary.execute("ALTER SYSTEM SET synchronous_standby_names = '*'")
         try await primary.execute("SELECT pg_reload_conf()")
         await waitUntil { await inspect(url)["replication"]?.text == "commits wait for 1 of 1 standbys" }
+        #expect(await inspect(plain)["replication"]?.severity == .warning, "the role may not read it")
         await standby.stop()
         await waitUntil { await inspect(url)["replication"]?.severity == .failure }
+        #expect(await inspect(plain)["replication"]?.severity == .failure)
         await primary.stop()
     }
 

@@ -99,7 +99,7 @@ struct RightsTests {
         }
         let missing = await refusal()
         #expect(missing?.contains("the tables are missing, and the role 'parley' may not change that") == true)
-        #expect(missing?.contains("run 'parley engine upgrade' as the role that owns the database") == true)
+        #expect(missing?.contains("as the role that owns the tables, or that may create them") == true)
 
         let owner = installation.url(database, "parley_owner")
         #expect(try await ClusterEngine.upgrade(url: owner).version == ClusterSchema.current.known)

@@ -172,7 +172,8 @@ public final class ClusterEngine: Engine {
                 do throws(ChatError) {
                     try await removeOutlived()
                 } catch {
-                    settings.logger.warning("expired data cannot be removed", metadata: ["failure": "\(error)"])
+                    settings.logger.warning(
+                        "expired data cannot be removed", metadata: ["failure": "\(error.message)"])
                 }
             }
         }

@@ -168,15 +168,16 @@ private struct ReplicationFacts {
                 : "connected standbys: \(standbys), none of them synchronous; the loss of the server may lose the newest events"
             return ClusterFinding("replication", .ok, text)
         }
-        guard let synchronous else {
-            return ClusterFinding(
-                "replication", .ok, "commits wait for standbys; connected: \(standbys)",
-                advice: "to check which of them are synchronous, grant pg_read_all_stats to the role")
-        }
-        guard synchronous > 0 else {
+        guard standbys > 0, synchronous != 0 else {
             return ClusterFinding(
                 "replication", .failure, "commits wait for a synchronous standby, and none is connected",
                 advice: "repair a standby, or remove it from synchronous_standby_names")
+        }
+        guard let synchronous else {
+            return ClusterFinding(
+                "replication", .warning,
+                "commits wait for standbys; connected: \(standbys); the role may not read whether they are synchronous",
+                advice: "grant it pg_read_all_stats")
         }
         return ClusterFinding("replication", .ok, "commits wait for \(synchronous) of \(standbys) standbys")
     }

@@ -235,7 +235,7 @@ struct ClusterSchema: Sendable {
                     "have version \($0.version), but this version of Parley needs \(known)"
                 } ?? "are missing"
             throw .store(
-                "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the database"
+                "the tables \(state), and the role '\(role)' may not change that (\(error.message)): run 'parley engine upgrade' as the role that owns the tables, or that may create them"
             )
         }
         if let hindrance { throw .olderNodes(hindrance, known: known) }

@@ -54,11 +54,17 @@ extension PostgresStore {
         }
     }
 
-    /// The message of a failure to connect, with a remedy if a pooler caused it.
+    /// The message of a failure to connect, with a remedy for a pooler and for a standby.
     static func openingText(_ failure: PostgresFailure) -> String {
         // A pooler that passes on only some settings of a session.
-        failure.message.contains("unsupported startup parameter")
-            ? "\(failure.message): \(PoolerCheck.advice)" : failure.message
+        if failure.message.contains("unsupported startup parameter") {
+            return "\(failure.message): \(PoolerCheck.advice)"
+        }
+        // The answer of libpq about a standby.
+        if failure.message.contains("session is read-only") {
+            return "\(failure.message): the server is a standby, so the URL must also name the primary"
+        }
+        return failure.message
     }
 
     private static func check(

@@ -16,6 +16,8 @@ actor QueueWriter {
     /// The connection; nil until it is needed, and after it was lost.
     private var connection: Connection?
     private var isClosed = false
+    /// True after a failed change, until one succeeds.
+    private var hasFailed = false
 
     /// The number of attempts at a transaction that fails because of a deadlock or a lost connection.
     private static let attemptsMost = 3
@@ -48,7 +50,10 @@ actor QueueWriter {
         var attempt = 1
         while true {
             switch await attemptOnce(body) {
-            case .done(let result): return try result.get()
+            case .done(let result):
+                if hasFailed { logger.notice("changes of the delivery queue work again") }
+                hasFailed = false
+                return try result.get()
             case .failed(let failure):
                 let isRepeatable =
                     failure.kind == .connectionLost || failure.sqlState == "40P01" || failure.sqlState == "40001"
@@ -67,8 +72,12 @@ actor QueueWriter {
         }
     }
 
+    /// Logs the first failure. While the store is away, the queue repeats its changes every second.
     private func report(_ failure: PostgresFailure) {
-        logger.warning("a change of the delivery queue failed", metadata: ["failure": "\(failure.message)"])
+        if !hasFailed {
+            logger.warning("a change of the delivery queue failed", metadata: ["failure": "\(failure.message)"])
+        }
+        hasFailed = true
     }
 
     private func attemptOnce<Value: Sendable>(
