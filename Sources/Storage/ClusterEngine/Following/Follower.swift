@@ -176,9 +176,11 @@ actor Follower {
         do throws(StoreFailure) {
             let sent = memory.clock.localNow
             if uptime() - lastRead > Self.longestAbsence { try await forget() }
+            let start = uptime()
             let head = try await store.follow(after: have) { [self] frame in await receivePart(frame) }
             memory.clock.follow(head.time, requestedAt: sent)
-            lastRead = uptime()
+            // The head may be as old as the beginning of the read.
+            lastRead = start
             receivePart(Frame(after: have.commit, head: head))
             if failure != nil { logger.notice("the log can be read again") }
             failure = nil

@@ -67,14 +67,16 @@ public struct ClusterRestore: Sendable {
             let start = try await connection.run([
                 Statement("BEGIN"), Statement("SET LOCAL lock_timeout = '3s'"),
                 // A node that starts meanwhile waits for the first table, and then reads the new identity.
-                Statement("LOCK TABLE engine, node, head IN ACCESS EXCLUSIVE MODE"), Self.sessionsOfNodes,
+                Statement("LOCK TABLE engine, node, head IN ACCESS EXCLUSIVE MODE"),
                 Statement(PostgresStore.selectHead),
             ])
-            guard start[3].integer(0, 0) == 0 else {
+            // The restored rows do not show whether a node runs: they are those of the time of the backup.
+            let fences = try await connection.run((found.oldest...found.version).map { SessionFence.tryLock($0) })
+            guard fences.allSatisfy({ $0.boolean(0, 0) == true }) else {
                 throw .refused(
-                    "a node uses the database: stop all nodes (pg_stat_activity names their sessions 'parley')")
+                    "a node uses the database: stop all nodes (pg_stat_activity shows their sessions, named 'parley')")
             }
-            let head = PostgresStore.head(start[4])
+            let head = PostgresStore.head(start[3])
             let end = max(head.timetoken, head.time)
             _ = try await connection.run(Self.changes(upTo: end, isComplete: isComplete) + [Statement("COMMIT")])
             return isComplete ? nil : Interval(after: head.timetoken, upTo: end)
@@ -82,14 +84,6 @@ public struct ClusterRestore: Sendable {
             throw .store(error.message)
         }
     }
-
-    /// Counts the sessions of nodes. The restored rows do not show whether a node runs: they are those of the time of
-    /// the backup. If the URL has an `application_name`, the sessions of the nodes have it too.
-    private static let sessionsOfNodes = Statement(
-        """
-        SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
-            AND application_name IN ($1, current_setting('application_name'))
-        """, [.text(PostgresStore.applicationName)])
 
     private static func changes(upTo end: Timetoken, isComplete: Bool) -> [Statement] {
         let removed = ["node", "lease", "passing", "presence", "presence_scope", "presence_node", "presence_epoch"]
@@ -100,6 +94,9 @@ public struct ClusterRestore: Sendable {
                 [.timetoken(end), .boolean(isComplete)]),
             // The deliveries need not wait until the leases of the former nodes end.
             Statement("UPDATE subscriber SET owner = NULL, wanted = NULL WHERE owner IS NOT NULL"),
+            // The numbers of nodes that started after the backup are not used again: consumers may have their leases.
+            Statement("DELETE FROM node"),
+            Statement("INSERT INTO node(lease_until, version) SELECT 0, 0 FROM generate_series(1, 10000)"),
         ] + removed.map { Statement("DELETE FROM \($0)") }
     }
 }

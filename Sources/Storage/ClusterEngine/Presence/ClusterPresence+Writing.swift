@@ -161,6 +161,8 @@ extension ClusterPresence {
         let held = memory.withLock { $0.all }
         let later = pending.filter { !$0.isRestore }
         let steps = current != epoch ? restoringSteps(held, before: later) : rejoiningSteps(held)
+        // Their rows are written again.
+        if current != epoch { unconfirmed = [] }
         if steps.first?.isRestore != true {
             try await write([PresenceStatements.ready(node)])
         }

@@ -81,11 +81,6 @@ final class OwnedLanes: Sendable {
         }
     }
 
-    /// Records that this node itself has changed the version of its lane.
-    func setVersion(_ version: Int64, of number: Int64) {
-        state.withLock { $0.lanes[number]?.version = version }
-    }
-
     /// Removes lanes that this node has given up or lost.
     func remove(_ numbers: [Int64]) {
         state.withLock { state in for number in numbers { state.lanes[number] = nil } }

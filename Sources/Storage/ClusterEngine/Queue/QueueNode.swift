@@ -243,17 +243,18 @@ final class QueueNode: Sendable {
             for number in idle.withLock({ $0 }) { scheduler.fetchFailed(number) }
             throw error
         }
-        scheduler.release(lanes: found.surplus)
-        if isReleasing || found.surplus > 0 { lanes.restrain(now: memory.clock.now) }
         let released = idle.withLock { $0 }
         if isReleasing, !released.isEmpty { lanes.changed(released) }
-        for number in found.reordered { try await reorder(number) }
-        for number in found.wanted { try await handOver(number) }
-        // Two nodes whose callers wait for the same lane ask each other for it once in a while only.
         let isTick = self.isTick.withLock { isTick in
             defer { isTick = false }
             return isTick
         }
+        // The other nodes have a second to claim what was given up before more is released.
+        if isTick { scheduler.release(lanes: found.released) }
+        if isReleasing || scheduler.isReleasing { lanes.restrain(now: memory.clock.now) }
+        for number in found.reordered { try await reorder(number) }
+        for number in found.wanted { try await handOver(number) }
+        // Two nodes whose callers wait for the same lane ask each other for it once in a while only.
         for number in scheduler.pulledLanes where lanes.known(number) == nil {
             try await claim(number, isNeeded: isTick)
         }

@@ -201,8 +201,8 @@ extension QueueTransaction {
         var reordered: [Int64] = []
         /// The lanes that other nodes need.
         var wanted: [Int64] = []
-        /// The number of webhooks above this node's share, which it should pass on to nodes with fewer.
-        var surplus = 0
+        /// The number of webhooks that this node should pass on to nodes with fewer.
+        var released = 0
     }
 
     /// Compares memory with the rows of the lanes of this node, and gives up lanes.
@@ -237,19 +237,23 @@ extension QueueTransaction {
         return Comparison(
             reordered: mine.filter(\.isReordering).map(\.number),
             wanted: mine.filter { $0.wanted != nil }.map(\.number),
-            surplus: Self.surplus(
+            released: Self.released(
                 of: mine.count { !$0.settings.isPulled },
                 besides: (0..<rows[4].count).compactMap { rows[4].integer($0, 0).map(Int.init) }))
     }
 
-    /// The number of webhooks that a node should pass on to others, so that all of them have the same number.
+    /// The number of webhooks that a node should pass on to others at once, so that in the end all have the same number.
+    ///
+    /// One other node may claim all that are passed on. They are a part of the surplus only, so that this node does not
+    /// have to pass them back.
     ///
     /// - Parameter own: the number of webhooks of this node.
     /// - Parameter others: the numbers of the nodes whose callers wait for deliveries.
-    /// - Returns: 0 if this node has at most a quarter more than its share, so that webhooks do not move for ever.
-    static func surplus(of own: Int, besides others: [Int]) -> Int {
+    /// - Returns: 0 if this node has at most a quarter more than its share, so that webhooks do not move forever.
+    static func released(of own: Int, besides others: [Int]) -> Int {
         let fewer = others.filter { $0 < own }
         let share = (own + fewer.reduce(0, +)) / (fewer.count + 1)
-        return own - share > max(1, share / 4) ? own - share : 0
+        guard own - share > max(1, share / 4) else { return 0 }
+        return max(1, (own - share) / (fewer.count + 1))
     }
 }

@@ -43,26 +43,24 @@ extension DeliveryScheduler {
     /// Selects webhooks that this node passes on to other nodes. They lease nothing more, and
     /// ``suspendIdleLanes(until:)`` returns them when their last lease has ended.
     ///
-    /// Prefers lanes with few leases. A lane with a rate limit stays, because the next owner does not know when the last
-    /// attempts began.
+    /// Prefers lanes with few leases. A lane stays if it has a rate limit, or if the sender slows it down because its
+    /// receiver fails. The next owner would not know when the last attempts began and failed.
     ///
-    /// - Parameter count: the number of selected lanes, including those that are selected already. With 0, all selected
-    ///   lanes stay.
+    /// - Parameter count: the number of selected lanes, including those that are selected already. If more are selected
+    ///   already, the others stay.
     package func release(lanes count: Int) {
         change { state in
-            let leaving = state.lanes.values.filter(\.isLeaving)
-            if count == 0 {
-                for lane in leaving {
-                    lane.isLeaving = false
-                    state.schedule(lane.number)
-                }
-            } else if leaving.count < count {
-                let staying = state.lanes.values.filter { lane in
-                    !lane.isLeaving && !lane.settings.isPulled && lane.settings.rate == nil
-                }
-                for lane in staying.sorted(by: { $0.leaseCount < $1.leaseCount }).prefix(count - leaving.count) {
-                    lane.isLeaving = true
-                }
+            let leaving = state.lanes.values.filter(\.isLeaving).sorted { $0.leaseCount < $1.leaseCount }
+            for lane in leaving.dropFirst(count) {
+                lane.isLeaving = false
+                state.schedule(lane.number)
+            }
+            guard leaving.count < count else { return }
+            let staying = state.lanes.values.filter { lane in
+                !lane.isLeaving && !lane.settings.isPulled && lane.settings.rate == nil && !lane.isPaced
+            }
+            for lane in staying.sorted(by: { $0.leaseCount < $1.leaseCount }).prefix(count - leaving.count) {
+                lane.isLeaving = true
             }
         }
     }

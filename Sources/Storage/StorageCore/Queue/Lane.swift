@@ -143,6 +143,9 @@ final class Lane: @unchecked Sendable, Scheduled {
         self.notBefore = notBefore
     }
 
+    /// True if the sender slows the lane down.
+    var isPaced: Bool { paceConcurrency != nil || notBefore > 0 }
+
     func clockWentBack() { rateLimit?.reset() }
 
     /// Adds a delivery. Returns false if the delivery is not added and will be read from the database later. This is
