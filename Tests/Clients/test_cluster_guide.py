@@ -115,11 +115,36 @@ class Reader:
                 assert re.fullmatch(pattern(like), plain(line)), (like, line, logs)
 
 
+def fastest_event(url, key):
+    """The seconds from an emit to the arrival of its event at a stream: the best of 20 events, one after another."""
+    headers = {"Authorization": f"Bearer {key}"}
+    seconds = []
+    with requests.get(f"{url}/v1/stream?channel=latency", headers=headers, stream=True, timeout=20) as stream:
+        lines = stream.iter_lines(chunk_size=1)
+        while b"stream.ready" not in next(lines):
+            pass
+        for n in range(20):
+            start = time.monotonic()
+            body = {"data": {"n": f"event {n};"}}
+            sent = requests.post(f"{url}/v1/channels/latency/events", headers=headers, json=body, timeout=20)
+            assert sent.status_code == 201
+            while f"event {n};".encode() not in next(lines):
+                pass
+            seconds.append(time.monotonic() - start)
+    return min(seconds)
+
+
 @needs("pg_createcluster", "nats-server", "haproxy", "psql", "pg_dump")
 def test_every_command_of_the_guide_works(reader):
     assert len(STEPS) >= 20
+    balanced = []
     for lines, shown in STEPS:
         reader.run(lines, shown)
+        if "haproxy -D" in lines:
+            key = (reader.folder / "admin-key").read_text().strip()
+            balanced.append(fastest_event(f"http://127.0.0.1:{reader.ports['8080']}", key))
+    # A balancer that holds small pieces of a response back delays each event.
+    assert len(balanced) == 1 and balanced[0] < 0.1
 
 
 @needs("nginx")
@@ -134,16 +159,6 @@ def test_the_nginx_of_the_guide_does_not_buffer(reader, gateway):
     reader.run(f"nginx -c '{reader.folder}/nginx.conf'")
     try:
         url = f"http://127.0.0.1:{reader.ports['8080']}"
-        headers = {"Authorization": f"Bearer {gateway.key}"}
-        with requests.get(f"{url}/v1/stream?channel=orders", headers=headers, stream=True, timeout=20) as stream:
-            lines = stream.iter_lines(chunk_size=1)
-            while b"stream.ready" not in next(lines):
-                pass
-            start = time.monotonic()
-            sent = requests.post(f"{url}/v1/channels/orders/events", headers=headers, json={"data": {"n": 1}}, timeout=20)
-            assert sent.status_code == 201
-            while b'"n": 1' not in next(lines):
-                pass
-            assert time.monotonic() - start < 10
+        assert fastest_event(url, gateway.key) < 0.1
     finally:
         reader.run(f"nginx -c '{reader.folder}/nginx.conf' -s quit")
