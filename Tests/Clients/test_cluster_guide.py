@@ -26,7 +26,8 @@ COMMANDS = {
     "sudo": """
         if [ "$1" != -u ]; then exec "$@"; fi
         account=$2; shift 2
-        export PGHOST="$STAGE"
+        # The account cannot read the commands of this test.
+        export PGHOST="$STAGE" PATH="${PATH#*:}"
         if [ "$(id -u)" != 0 ]; then PGDATABASE=postgres exec "$@"; fi
         exec setpriv --reuid "$account" --regid "$account" --init-groups "$@"
         """,
@@ -43,6 +44,9 @@ COMMANDS = {
         exec /usr/bin/pg_ctlcluster --skip-systemctl-redirect "$@"
         """,
 }
+# Programs whose arguments are recorded, and the files with secrets, which must not be among these.
+RECORDED = ["psql", "pg_dump", "curl"]
+SECRETS = ["password", "owner-password", "nats-password", "secrets-key", "admin-key"]
 
 
 def needs(*programs):
@@ -69,7 +73,9 @@ def stage():
 def reader(tmp_path, stage):
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin/parley").symlink_to(BINARY)
-    for name, text in COMMANDS.items():
+    recorded = {
+        name: f"""echo "$0 $*" >> '{tmp_path}/arguments'\nexec {shutil.which(name)} "$@"\n""" for name in RECORDED}
+    for name, text in (COMMANDS | recorded).items():
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\nset -e\n{text}")
         (tmp_path / "bin" / name).chmod(0o755)
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PARLEY_", "PG"))}
@@ -143,6 +149,9 @@ def test_every_command_of_the_guide_works(reader):
         if "haproxy -D" in lines:
             key = (reader.folder / "admin-key").read_text().strip()
             balanced.append(fastest_event(f"http://127.0.0.1:{reader.ports['8080']}", key))
+    arguments = (reader.folder.parent / "arguments").read_text()
+    assert all(f"/{name} " in arguments for name in RECORDED)
+    assert [name for name in SECRETS if (reader.folder / name).read_text().strip() in arguments] == []
     # A balancer that holds small pieces of a response back delays each event.
     assert len(balanced) == 1 and balanced[0] < 0.1
 
