@@ -1,5 +1,8 @@
 -- The roles of a cluster: parley_owner creates and upgrades the tables, and the nodes use the role parley. Run it as a
--- superuser in the new database: psql -d parley -f roles.sql. Then give both roles their credentials, for instance with \password.
+-- superuser in the new database: psql -d parley -f roles.sql. Then give both roles their credentials, for instance with
+-- \password, and let only these roles connect to the database. The name of the database is not known here:
+--     REVOKE ALL ON DATABASE parley FROM PUBLIC;
+--     GRANT CONNECT ON DATABASE parley TO parley_owner, parley;
 CREATE ROLE parley_owner LOGIN;
 CREATE ROLE parley LOGIN;
 
