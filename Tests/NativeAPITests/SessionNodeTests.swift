@@ -127,6 +127,55 @@ import Testing
         }
     }
 
+    @Test("is offered when the offer of its last loss is stored, not with an earlier offer")
+    func staleOffer() throws {
+        var sessions = DeviceSessions()
+        let phone = DeviceSessions.Device(UserID("ana", in: StreamHarness.app), "phone")
+        var offers: [SessionOffer] = []
+        for stream in 1...2 as ClosedRange<UInt64> {
+            _ = sessions.enter(phone, stream, now: 1)
+            _ = sessions.leave(phone, stream, now: 2)
+            offers.append(SessionOffer(try #require(sessions.session(phone)), lost: 2, node: 1))
+        }
+        sessions.offerStored(offers[0], for: phone)
+        #expect(sessions.session(phone)?.isOffered == false)
+        sessions.offerStored(offers[1], for: phone)
+        #expect(sessions.session(phone)?.isOffered == true)
+    }
+
+    @Test(
+        "stays on its node after the node saw a change of its own late, but not after another node changed its record",
+        arguments: [1, 2, nil] as [Int64?])
+    func changedRecord(_ holder: Int64?) async throws {
+        try await StreamHarness.runTwo { one, two, _ in
+            let (watcher, _, _) = try await two.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            _ = await state(watcher)
+            phone.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let device = DeviceSessions.Device(UserID("ana", in: StreamHarness.app), "phone")
+            await one.until { $0.sessions.session(device)?.isOffered ?? false }
+            let directory = one.service.engine.directory
+            let record = try #require(try await directory.list(SessionOffer.query(device)).items.first)
+            var offer = try #require(SessionOffer(record))
+            // The test tells this record from the first one by the time.
+            (offer.node, offer.opened) = (holder ?? 0, 1)
+            _ = try await directory.write([RecordChange(record.key, body: holder == nil ? nil : offer.body)])
+            await one.until { $0.sessions.session(device)?.mayHaveMoved ?? true }
+            // If the session is forgotten, the offer of node 2 is accepted.
+            await one.streams.takeOverSession(of: device)
+            let opened = await one.streams.sessions.session(device)?.opened
+            switch holder {
+            case 1: #expect(opened != nil && opened != 1)
+            case 2: #expect(opened == 1)
+            default: #expect(opened == nil)
+            }
+            guard holder != nil else { return }
+            await passWindow(one, two)
+            #expect(await state(watcher) == "connection.failed \(id) 0")
+        }
+    }
+
     @Test("is ended only by the node that its record names", arguments: [1, 2, nil] as [Int64?])
     func owner(_ holder: Int64?) throws {
         let user = UserID("ana", in: StreamHarness.app)

@@ -16,6 +16,8 @@ struct DeviceSession {
     var lost: Timetoken?
     /// True while the device can resume the lost session on any node (``SessionOffer``).
     var isOffered = false
+    /// True after a change of the offer's record, which may mean that another node has taken the session over.
+    var mayHaveMoved = false
 
     var isOpen: Bool { lost == nil }
 }
@@ -77,7 +79,7 @@ struct DeviceSessions {
         let wasLost = !session.isOpen
         session.streams.insert(stream)
         offered[SessionOffer.key(session)] = nil
-        session.isOffered = false
+        (session.isOffered, session.mayHaveMoved) = (false, false)
         session.lost = nil
         if wasLost { session.attempt += 1 }
         sessions[device] = session
@@ -119,16 +121,28 @@ struct DeviceSessions {
 
 /// The lost sessions that devices can resume on any node.
 extension DeviceSessions {
-    /// Marks a session as offered, if it is still lost.
-    mutating func offerStored(_ key: RecordKey, for device: Device) {
-        guard let session = sessions[device], !session.isOpen, SessionOffer.key(session) == key else { return }
+    /// Marks a session as offered, if it was not resumed since the offer was made.
+    mutating func offerStored(_ offer: SessionOffer, for device: Device) {
+        guard let session = sessions[device], !session.isOpen, session.id == offer.id, session.attempt == offer.attempt
+        else { return }
         sessions[device]?.isOffered = true
-        offered[key] = device
+        offered[SessionOffer.key(session)] = device
     }
 
-    /// Forgets the offered session whose record another node has changed, because that node has the session.
-    mutating func offerChanged(_ key: RecordKey) {
-        if let device = offered[key] { remove(device) }
+    /// Marks the offered session whose record has changed, and returns it. This node may see a change of its own after
+    /// the session is offered.
+    mutating func offerChanged(_ key: RecordKey) -> DeviceSession? {
+        guard let device = offered[key] else { return nil }
+        sessions[device]?.mayHaveMoved = true
+        return sessions[device]
+    }
+
+    /// Forgets an offered session that another node has, if it was not resumed here meanwhile.
+    mutating func forget(_ session: DeviceSession) {
+        let device = Device(session.user, session.device)
+        guard let now = sessions[device], now.mayHaveMoved, now.id == session.id, now.attempt == session.attempt
+        else { return }
+        remove(device)
     }
 
     /// Adds the lost session of an offer that this node has taken over, if there is no session of the device.

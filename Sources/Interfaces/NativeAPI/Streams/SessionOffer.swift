@@ -114,7 +114,9 @@ extension LiveStreams {
     /// Takes over the newest session that another node offers to a device, if this node has none of the device. The
     /// next stream of the device then resumes the session here.
     func takeOverSession(of device: DeviceSessions.Device) async {
-        guard isOneOfSeveral, sessions.session(device) == nil else { return }
+        guard isOneOfSeveral else { return }
+        if let session = sessions.session(device), session.mayHaveMoved { await forgetIfMoved(session) }
+        guard sessions.session(device) == nil else { return }
         // Streams that the device opens at the same time wait for the same session.
         if let takeover = takeovers[device] { return await takeover.value }
         // Without the store, the device gets a new session.
@@ -147,7 +149,20 @@ extension LiveStreams {
         service.engine.directory.observe { [weak self] changes in
             let keys = changes.keys.filter { $0.kind == .deviceSession }
             guard let self, !keys.isEmpty else { return }
-            loop.post { self.assumeIsolated { streams in for key in keys { streams.sessions.offerChanged(key) } } }
+            loop.post {
+                self.assumeIsolated { streams in
+                    for session in keys.compactMap({ streams.sessions.offerChanged($0) }) {
+                        Task { await streams.forgetIfMoved(session) }
+                    }
+                }
+            }
         }
+    }
+
+    /// Forgets an offered session, if its record is one of another node or was removed by another node.
+    private func forgetIfMoved(_ session: DeviceSession) async {
+        // After a failure, the session stays until it expires. It ends without an event if another node has it.
+        guard let records = try? await service.engine.directory.read([SessionOffer.key(session)]) else { return }
+        if records[0].flatMap(SessionOffer.init)?.node != service.nodes.node { sessions.forget(session) }
     }
 }

@@ -271,6 +271,6 @@ extension LiveStreams {
             [node = service.nodes.node] snapshot in SessionReport.decision(part, node: node, snapshot)
         }
         guard decided != nil else { return }
-        for case (let key, .store(_, let device)) in offers { sessions.offerStored(key, for: device) }
+        for case (_, .store(let offer, let device)) in offers { sessions.offerStored(offer, for: device) }
     }
 }
