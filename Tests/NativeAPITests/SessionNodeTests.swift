@@ -1,6 +1,7 @@
 import ChatCore
 import ChatModel
 import ChatSupport
+import LongPolling
 import JSON
 import TestSupport
 import Testing
@@ -172,6 +173,20 @@ import Testing
             }
             guard holder != nil else { return }
             await passWindow(one, two)
+            #expect(await state(watcher) == "connection.failed \(id) 0")
+        }
+    }
+
+    @Test("ends on an idle node that took it over for a device which opened no stream")
+    func idleNode() async throws {
+        try await StreamHarness.runTwo(ticks: .everySecond) { one, two, _ in
+            let (watcher, _, _) = try await one.openReady("user=ana")
+            let (phone, id) = try await openPhone(one)
+            _ = await state(watcher)
+            phone.close()
+            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            await two.streams.takeOverSession(of: DeviceSessions.Device(UserID("ana", in: StreamHarness.app), "phone"))
+            one.clock.advance(by: DeviceSessions.resumeWindow)
             #expect(await state(watcher) == "connection.failed \(id) 0")
         }
     }

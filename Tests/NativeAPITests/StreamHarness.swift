@@ -45,15 +45,17 @@ struct StreamHarness: Sendable {
 
     /// Runs `body` against the nodes 1 and 2, which share a store in memory.
     static func runTwo(
-        limits: Limits = Limits(), isComplete: Bool = false,
+        limits: Limits = Limits(), isComplete: Bool = false, ticks: SecondTimer.Source = .manual,
         _ body: (_ one: StreamHarness, _ two: StreamHarness, NodeEngine.Nodes) async throws -> Void
     ) async throws {
-        try await run(nodes: 2, limits: limits, isComplete: isComplete) { try await body($0[0], $0[1], $1) }
+        try await run(nodes: 2, limits: limits, isComplete: isComplete, ticks: ticks) {
+            try await body($0[0], $0[1], $1)
+        }
     }
 
     /// Runs `body` against several nodes, which have the numbers from 1 on and share a store in memory.
     static func run(
-        nodes count: Int, limits: Limits = Limits(), isComplete: Bool = false,
+        nodes count: Int, limits: Limits = Limits(), isComplete: Bool = false, ticks: SecondTimer.Source = .manual,
         _ body: ([StreamHarness], NodeEngine.Nodes) async throws -> Void
     ) async throws {
         let clock = ManualClock()
@@ -63,7 +65,9 @@ struct StreamHarness: Sendable {
         func next(_ started: [StreamHarness]) async throws {
             guard started.count < count else { return try await body(started, nodes) }
             let front = NodeEngine(engine, node: Int64(started.count + 1), of: nodes)
-            try await start(on: engine, front, clock, limits, isComplete: isComplete) { try await next(started + [$0]) }
+            try await start(on: engine, front, clock, limits, isComplete: isComplete, ticks: ticks) {
+                try await next(started + [$0])
+            }
         }
         try await next([])
         await engine.close()
@@ -74,7 +78,7 @@ struct StreamHarness: Sendable {
     /// - Parameter isComplete: true to run webhooks and sources too.
     private static func start(
         on engine: SQLiteEngine, _ front: any Engine, _ clock: ManualClock, _ limits: Limits, isComplete: Bool = false,
-        adjust: (inout ServerOptions) -> Void = { _ in },
+        ticks: SecondTimer.Source = .manual, adjust: (inout ServerOptions) -> Void = { _ in },
         routes: (inout Router, LiveStreams) -> Void = { _, _ in },
         _ body: (StreamHarness) async throws -> Void
     ) async throws {
@@ -84,7 +88,7 @@ struct StreamHarness: Sendable {
                 on: engine, behind: front, limits: limits, clock: clock.wallClock, executor: loop)
             let service = chat.service
             let client = try Client(options: ClientOptions())
-            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: .manual))
+            let streams = LiveStreams(polls: LongPollTable(service: service, loop: loop, secondTimer: ticks))
             let webhooks = WebhookService(service: service, client: client, logger: logger)
             let inbound = InboundService(service: service, logger: logger)
             let api = NativeAPI(service: service, webhooks: webhooks, inbound: inbound, streams: streams)

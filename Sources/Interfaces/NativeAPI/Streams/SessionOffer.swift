@@ -121,7 +121,10 @@ extension LiveStreams {
         if let takeover = takeovers[device] { return await takeover.value }
         // Without the store, the device gets a new session.
         let takeover = Task {
-            if let offer = try? await self.acceptOffer(to: device) { self.sessions.receive(offer, device) }
+            guard let offer = try? await self.acceptOffer(to: device) else { return }
+            self.sessions.receive(offer, device)
+            // The device may disconnect before it opens a stream. The session must end on an idle node too.
+            self.startBeating()
         }
         takeovers[device] = takeover
         await takeover.value
