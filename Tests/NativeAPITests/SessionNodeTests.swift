@@ -191,6 +191,22 @@ import Testing
         }
     }
 
+    @Test("ends in time on a node that took it over after a later session was lost there")
+    func order() {
+        var sessions = DeviceSessions()
+        let user = UserID("ana", in: StreamHarness.app)
+        let (phone, tablet) = (DeviceSessions.Device(user, "phone"), DeviceSessions.Device(user, "tablet"))
+        let window = DeviceSessions.resumeWindow
+        let early = Timetoken(17_000_000_000_000_000)
+        let late = early.adding(.seconds(50))
+        _ = sessions.enter(tablet, 1, now: early)
+        _ = sessions.leave(tablet, 1, now: late)
+        let moved = DeviceSession(id: "ses_1", user: user, device: "phone", opened: 1)
+        sessions.receive(SessionOffer(moved, lost: early, node: 1), phone)
+        #expect(sessions.expire(now: early.adding(window)).map(\.device) == ["phone"])
+        #expect(sessions.expire(now: late.adding(window)).map(\.device) == ["tablet"])
+    }
+
     @Test("is ended only by the node that its record names", arguments: [1, 2, nil] as [Int64?])
     func owner(_ holder: Int64?) throws {
         let user = UserID("ana", in: StreamHarness.app)

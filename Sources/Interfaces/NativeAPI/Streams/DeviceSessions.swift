@@ -153,7 +153,8 @@ extension DeviceSessions {
             lost: offer.lost, isOffered: true)
         sessions[device] = session
         devices[device.user, default: []].insert(device)
-        lost.append((device, offer.lost))
+        let index = lost.lastIndex { $0.since <= offer.lost }.map { $0 + 1 } ?? 0
+        lost.insert((device, offer.lost), at: index)
         offered[SessionOffer.key(session)] = device
     }
 }
