@@ -216,6 +216,22 @@ import Testing
         }
     }
 
+    @Test("a ticket that another node takes over during a resumption on its own node is resumed all the same")
+    func ticketTakenDuringResumption() async throws {
+        try await StreamHarness.runTwo { one, two, _ in
+            let text = try await ticket(one)
+            let (_, shown) = try one.streams.tickets.caller(of: text)
+            let (old, _, _) = try await one.openReady("ticket=\(text)", as: nil)
+            let first = try await one.emit("a", 1).description
+            #expect(await old.numbers(1) == [1])
+            let use = try await one.streams.resume(shown, lastID: first, one.chat)
+            let (new, _, _) = try await two.openReady("ticket=\(text)", as: nil, lastEventID: first)
+            #expect(await old.rest().last?["reason"] == "replaced")
+            #expect(try await one.api.isFinished(shown, use, lastID: first, one.chat) == false)
+            #expect(await new.rest().last?["reason"] == "replaced")
+        }
+    }
+
     @Test("of resumptions on several nodes at the same time, none is refused, and one stream stays")
     func ticketResumptionRace() async throws {
         try await StreamHarness.run(nodes: 3) { nodes, _ in

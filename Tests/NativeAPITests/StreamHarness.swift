@@ -20,6 +20,7 @@ struct StreamHarness: Sendable {
     static let app = ChatFixture.app
 
     let service: ChatService
+    let api: NativeAPI
     let streams: LiveStreams
     let loop: Loop
     let server: Server
@@ -106,7 +107,8 @@ struct StreamHarness: Sendable {
             do {
                 try await chat.runOpen((isComplete ? parts : []) + [serving]) {
                     try await body(
-                        StreamHarness(service: service, streams: streams, loop: loop, server: server, clock: clock))
+                        StreamHarness(
+                            service: service, api: api, streams: streams, loop: loop, server: server, clock: clock))
                 }
             } catch {
                 await engine.close()

@@ -133,23 +133,23 @@ extension NativeAPI {
     private static let takeovers = 5
 
     /// Uses a ticket. Returns true when the ticket's stream was ended permanently.
-    private nonisolated(nonsending) func isFinished(
+    nonisolated(nonsending) func isFinished(
         _ ticket: StreamTicket, _ use: LiveStreams.TicketUse?, lastID: String?, _ chat: ChatAccess
     ) async throws -> Bool {
         var use = use ?? .here
         for _ in 0..<Self.takeovers {
-            switch use {
-            case .finished: return true
-            case .here: return try await streams.tickets.use(ticket, isResuming: lastID != nil) == .finished
-            case .moving(let etag):
-                do throws(ChatError) {
+            do throws(ChatError) {
+                switch use {
+                case .finished: return true
+                case .here: return try await streams.tickets.use(ticket, isResuming: lastID != nil) == .finished
+                case .moving(let etag):
                     return try await streams.tickets.use(ticket, isResuming: true, replacing: etag) == .finished
-                } catch {
-                    // A refusal would end the client's stream for good. Of several requests of the client, the last one
-                    // has the stream.
-                    guard error.code == .stale, let lastID else { throw error }
-                    use = try await streams.resume(ticket, lastID: lastID, chat)
                 }
+            } catch {
+                // A refusal would end the client's stream for good. Of several requests of the client, the last one has
+                // the stream.
+                guard error.code == .stale, let lastID else { throw error }
+                use = try await streams.resume(ticket, lastID: lastID, chat)
             }
         }
         throw StreamTickets.refusal
