@@ -232,23 +232,23 @@ import Testing
         }
     }
 
-    @Test("of resumptions on several nodes at the same time, none is refused, and one stream stays")
+    @Test("of resumptions on two nodes at the same time, none is refused, and one stream stays")
     func ticketResumptionRace() async throws {
         try await StreamHarness.run(nodes: 3) { nodes, _ in
             let text = try await ticket(nodes[0])
             let (old, _, _) = try await nodes[0].openReady("ticket=\(text)", as: nil)
             let first = try await nodes[0].emit("a", 1)
             #expect(await old.numbers(1) == [1])
-            for _ in 0..<10 {
+            for round in 0..<9 {
                 let readers = try await withThrowingTaskGroup { group in
-                    for node in nodes {
+                    for node in [nodes[round % 3], nodes[(round + 1) % 3]] {
                         group.addTask {
                             try await node.open("ticket=\(text)", as: nil, lastEventID: first.description)
                         }
                     }
                     return try await group.reduce(into: []) { $0.append($1) }
                 }
-                #expect(readers.map(\.status) == [200, 200, 200])
+                #expect(readers.map(\.status) == [200, 200])
                 await waitUntil {
                     var count = 0
                     for node in nodes { count += await node.streams.streamCount }
