@@ -23,6 +23,15 @@ import Testing
         return (reader, try #require(await reader.next()?["session"]))
     }
 
+    /// Opens a session of the phone and breaks its stream. Returns the id of the lost session.
+    private func losePhone(on node: StreamHarness, _ watcher: EventStreamReader) async throws -> String {
+        let (phone, id) = try await openPhone(node)
+        #expect(await state(watcher) == "connection.opened \(id) 0")
+        phone.close()
+        #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+        return id
+    }
+
     /// Advances the clock of both nodes by the time for which a session can be resumed.
     private func passWindow(_ one: StreamHarness, _ two: StreamHarness) async {
         one.clock.advance(by: DeviceSessions.resumeWindow)
@@ -76,10 +85,7 @@ import Testing
     func severalStreams() async throws {
         try await StreamHarness.runTwo { one, two, _ in
             let (watcher, _, _) = try await one.openReady("user=ana")
-            let (phone, id) = try await openPhone(one)
-            _ = await state(watcher)
-            phone.close()
-            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let id = try await losePhone(on: one, watcher)
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 { group.addTask { try await openPhone(two) } }
                 for try await (reader, session) in group {
@@ -94,10 +100,7 @@ import Testing
     func stoppedNode() async throws {
         try await StreamHarness.runTwo { one, two, nodes in
             let (watcher, _, _) = try await two.openReady("user=ana")
-            let (phone, id) = try await openPhone(one)
-            _ = await state(watcher)
-            phone.close()
-            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let id = try await losePhone(on: one, watcher)
             nodes.end(1)
             #expect(try await openPhone(two).session == id)
             #expect(await state(watcher) == "connection.reconnected \(id) 1")
@@ -108,10 +111,7 @@ import Testing
     func ended() async throws {
         try await StreamHarness.runTwo { one, two, _ in
             let (watcher, _, _) = try await one.openReady("user=ana")
-            let (phone, id) = try await openPhone(one)
-            _ = await state(watcher)
-            phone.close()
-            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let id = try await losePhone(on: one, watcher)
             // The first node has not looked at its sessions yet.
             one.clock.advance(by: DeviceSessions.resumeWindow)
             let (tardy, second) = try await openPhone(two)
@@ -150,10 +150,7 @@ import Testing
     func changedRecord(_ holder: Int64?) async throws {
         try await StreamHarness.runTwo { one, two, _ in
             let (watcher, _, _) = try await two.openReady("user=ana")
-            let (phone, id) = try await openPhone(one)
-            _ = await state(watcher)
-            phone.close()
-            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let id = try await losePhone(on: one, watcher)
             let device = DeviceSessions.Device(UserID("ana", in: StreamHarness.app), "phone")
             await one.until { $0.sessions.session(device)?.isOffered ?? false }
             let directory = one.service.engine.directory
@@ -181,10 +178,7 @@ import Testing
     func idleNode() async throws {
         try await StreamHarness.runTwo(ticks: .everySecond) { one, two, _ in
             let (watcher, _, _) = try await one.openReady("user=ana")
-            let (phone, id) = try await openPhone(one)
-            _ = await state(watcher)
-            phone.close()
-            #expect(await state(watcher) == "connection.reconnecting \(id) 0")
+            let id = try await losePhone(on: one, watcher)
             await two.streams.takeOverSession(of: DeviceSessions.Device(UserID("ana", in: StreamHarness.app), "phone"))
             one.clock.advance(by: DeviceSessions.resumeWindow)
             #expect(await state(watcher) == "connection.failed \(id) 0")

@@ -23,7 +23,9 @@ private struct StalledLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
         // Waits until it is cancelled by the deadline of a probe.
-        try? await Task.sleep(for: .seconds(3600))
+        let (nothing, continuation) = AsyncStream<Void>.makeStream()
+        for await _ in nothing {}
+        continuation.finish()
         throw ChatError(.unavailable, "cancelled")
     }
 

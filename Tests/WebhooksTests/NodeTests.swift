@@ -124,15 +124,23 @@ import Testing
         return settings
     }
 
+    /// Creates a webhook with five dead deliveries. Its receiver accepts later ones. Returns the id of the webhook.
+    private func fiveDead(
+        on node: WebhookFixture, _ receiver: ScriptedServer, _ status: Lock<Int>
+    ) async throws -> String {
+        let id = try await node.webhook(receiver).webhook.id
+        for _ in 0..<5 { try await node.emit() }
+        await node.recorded(5)
+        status.withLock { $0 = 200 }
+        return id
+    }
+
     @Test("a job begun on one node is run once, by one of them, and goes on when its node has stopped")
     func jobs() async throws {
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await WebhookFixture.withTwo(Self.settings()) { one, two in
-            let id = try await one.webhook(receiver).webhook.id
-            for _ in 0..<5 { try await one.emit() }
-            await one.recorded(5)
-            status.withLock { $0 = 200 }
+            let id = try await fiveDead(on: one, receiver, status)
             let scope = DeliveryScope(webhook: id, only: .dead)
             let job = try await two.webhooks.jobs.begin(.redrive, scope, by: Self.owner)
             try await waitUntil { try await one.webhooks.jobs.job(job.id, by: Self.owner).state == .done }
@@ -174,10 +182,7 @@ import Testing
         let status = Lock(500)
         let receiver = try ScriptedServer { _ in .status(status.withLock { $0 }) }
         try await WebhookFixture.withTwo(Self.settings()) { one, two in
-            let id = try await one.webhook(receiver).webhook.id
-            for _ in 0..<5 { try await one.emit() }
-            await one.recorded(5)
-            status.withLock { $0 = 200 }
+            let id = try await fiveDead(on: one, receiver, status)
             let isTaken = Observed(false)
             one.refusals.beforeReplay { () async throws(ChatError) in
                 // Node 1 was paused for longer than its lease, and node 2 has continued the job.

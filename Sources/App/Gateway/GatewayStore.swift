@@ -29,7 +29,7 @@ enum GatewayStore: Equatable {
         }
     }
 
-    /// Opens the store like ``open(_:)``. While PostgreSQL is away, waits for it.
+    /// Opens the store like ``open(_:)``. While PostgreSQL is unavailable, waits for it.
     ///
     /// - Parameter whenWaiting: called with the reason before the first wait, and when the reason changes.
     /// - Throws: the errors of ``open(_:)`` that a wait cannot cure, and of `whenWaiting`; `CancellationError` when the

@@ -51,8 +51,7 @@ public final class ClusterEngine: Engine {
     ) async throws(ClusterEngineFailure) {
         let deadline = settings.limits.storeDeadline
         let store = try await PostgresStore.open(
-            ConnectionSettings(
-                connectionInfo: url, applicationName: PostgresStore.applicationName, deadline: deadline),
+            ConnectionSettings(connectionInfo: url, applicationName: "parley", deadline: deadline),
             readers: settings.readers, schema: settings.schema, logger: settings.logger)
         var connection: NATSBus?
         if let bus {

@@ -88,9 +88,10 @@ public final class NodeCalls: Sendable {
         throw NodeAnswers.missing
     }
 
-    /// Calls all other nodes at the same time. A node that answers with `.notFound` has no entry in the answers.
+    /// Calls all other nodes at the same time.
     ///
     /// - Parameter app: the app that the call is for. The number of waiting calls is limited for each app.
+    /// - Returns: the answers of the nodes that have answered in time, without those that answered with `.notFound`.
     /// - Throws: `.overloaded` when too many calls wait; the errors of the store.
     public func callAll(
         _ name: String, _ argument: JSONText, for app: AppID

@@ -14,20 +14,20 @@ public struct ClusterRestore: Sendable {
 
     private let settings: ConnectionSettings
 
+    /// Creates a record, which ``record(isComplete:)`` stores. Opens no connection.
+    ///
     /// - Parameter url: the database, as for ``ClusterEngine``. Its role may be that of the nodes.
     public init(url: String) {
-        var settings = ConnectionSettings(
-            connectionInfo: url, applicationName: "parley engine restored", deadline: .seconds(600))
-        settings.needsWrites = true
-        settings.sessionSettings = ServerFacts.sessionSettings(deadline: settings.deadline)
-        self.settings = settings
+        settings = PostgresStore.sessions(
+            ConnectionSettings(
+                connectionInfo: url, applicationName: "parley engine restored", deadline: .seconds(600)))
     }
 
     /// Records the restore in one transaction. No node may run.
     ///
-    /// The installation gets a new identity, and the place of the database becomes its home. New timetokens are later
-    /// than the time of PostgreSQL. What belongs to the nodes of the former time is removed: their leases, the leases of
-    /// consumers, presence, and ephemeral events.
+    /// The installation gets a new identity, and nodes can start on the database in its present place. New timetokens are
+    /// later than the time of PostgreSQL. The record removes the rows of the former nodes, the leases of consumers,
+    /// presence, and ephemeral events.
     ///
     /// - Parameter isComplete: true if the database has all events of the original, so that no reader needs to learn of a
     ///   loss.
@@ -74,19 +74,19 @@ public struct ClusterRestore: Sendable {
             let fences = try await connection.run((found.oldest...found.version).map { SessionFence.tryLock($0) })
             guard fences.allSatisfy({ $0.boolean(0, 0) == true }) else {
                 throw .refused(
-                    "a node uses the database: stop all nodes (pg_stat_activity shows their sessions, named 'parley')")
+                    "a node uses the database: stop all nodes (pg_stat_activity shows their sessions)")
             }
             let head = PostgresStore.head(start[3])
             let end = max(head.timetoken, head.time)
             _ = try await connection.run(Self.changes(upTo: end, isComplete: isComplete) + [Statement("COMMIT")])
             return isComplete ? nil : Interval(after: head.timetoken, upTo: end)
         } catch {
-            throw .store(error.message)
+            throw .store(error)
         }
     }
 
     private static func changes(upTo end: Timetoken, isComplete: Bool) -> [Statement] {
-        let removed = ["node", "lease", "passing", "presence", "presence_scope", "presence_node", "presence_epoch"]
+        let removed = ["lease", "passing", "presence", "presence_scope", "presence_node", "presence_epoch"]
         return [
             Statement("UPDATE engine SET installation = \(SchemaState.newInstallation), place = \(SchemaState.place)"),
             Statement(
@@ -94,9 +94,11 @@ public struct ClusterRestore: Sendable {
                 [.timetoken(end), .boolean(isComplete)]),
             // The deliveries need not wait until the leases of the former nodes end.
             Statement("UPDATE subscriber SET owner = NULL, wanted = NULL WHERE owner IS NOT NULL"),
-            // The numbers of nodes that started after the backup are not used again: consumers may have their leases.
             Statement("DELETE FROM node"),
+            // Consumers may have leases of nodes that started after the backup. No new node may get the number of such a
+            // node. Rows that are inserted and removed use numbers up; the role of the nodes may not set the sequence.
             Statement("INSERT INTO node(lease_until, version) SELECT 0, 0 FROM generate_series(1, 10000)"),
+            Statement("DELETE FROM node"),
         ] + removed.map { Statement("DELETE FROM \($0)") }
     }
 }

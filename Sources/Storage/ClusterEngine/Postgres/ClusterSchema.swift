@@ -114,7 +114,8 @@ struct ClusterSchema: Sendable {
         """,
         // The subscribers: webhooks, and pull subscriptions with pulled. reordering: the step of a change of `ordering`
         // that is under way (Reordering), 0 without one. waiting: the number of deliveries with the state 0. owner: the
-        // node that leases the deliveries. wanted: a node that needs the lane. fence: the number of claims. version: the number of changes by other nodes.
+        // node that leases the deliveries. wanted: a node that needs the lane. fence: the number of claims. version: the
+        // number of changes by other nodes.
         // Every change of a subscriber's deliveries locks the row. The counters change often, so the page has space for
         // several versions of a row.
         """
@@ -195,8 +196,8 @@ struct ClusterSchema: Sendable {
     /// may not create tables is sufficient if the tables need no change.
     ///
     /// - Returns: the state of the tables. Their version may be newer than ``known``, if they still serve this program.
-    /// - Throws: the failure of the server, `.newerSchema` for tables that do not serve this program, or `.olderNodes`
-    ///   while nodes run that the upgraded tables would not serve.
+    /// - Throws: the failure of the server; `.newerSchema` for tables that do not serve this program; `.unusable` while
+    ///   nodes run that the upgraded tables would not serve.
     func prepare(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> SchemaState {
         if let found = try await usable(connection), found.version >= known { return found }
         return try await change(connection, role: role) { upgrade(from: $0) }
@@ -205,7 +206,7 @@ struct ClusterSchema: Sendable {
     /// Upgrades the tables like ``prepare(_:role:)``, and removes what only nodes of older versions need. Such nodes
     /// cannot start afterwards.
     ///
-    /// - Throws: the failures of ``prepare(_:role:)``; `.olderNodes` while nodes of older versions run.
+    /// - Throws: the failures of ``prepare(_:role:)``; `.unusable` while nodes of older versions run.
     func finish(_ connection: Connection, role: String) async throws(ClusterEngineFailure) -> SchemaState {
         let found = try await prepare(connection, role: role)
         guard found.version == known else { throw .newerSchema(found: found.version, known: known) }

@@ -3,9 +3,6 @@ public import Logging
 import Postgres
 
 extension PostgresStore {
-    /// The name of the sessions of a node.
-    static let applicationName = "parley"
-
     /// Checks the server, creates or migrates the tables, and returns the store.
     static func open(
         _ settings: ConnectionSettings, readers: Int, schema: ClusterSchema = .current, logger: Logger

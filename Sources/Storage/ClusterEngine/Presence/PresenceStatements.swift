@@ -176,7 +176,7 @@ enum PresenceStatements {
         ]
     }
 
-    /// What other nodes have changed in the rows of a node.
+    /// Reads the changes of other nodes in the rows of a node that this node has not taken yet.
     static func news(_ node: Int64, limit: Int) -> Statement {
         Statement(
             """

@@ -243,8 +243,8 @@ final class QueueNode: Sendable {
             for number in idle.withLock({ $0 }) { scheduler.fetchFailed(number) }
             throw error
         }
-        let released = idle.withLock { $0 }
-        if isReleasing, !released.isEmpty { lanes.changed(released) }
+        let givenUp = idle.withLock { $0 }
+        if isReleasing, !givenUp.isEmpty { lanes.changed(givenUp) }
         let isTick = self.isTick.withLock { isTick in
             defer { isTick = false }
             return isTick

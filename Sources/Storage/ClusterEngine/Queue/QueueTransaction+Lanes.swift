@@ -249,7 +249,8 @@ extension QueueTransaction {
     ///
     /// - Parameter own: the number of webhooks of this node.
     /// - Parameter others: the numbers of the nodes whose callers wait for deliveries.
-    /// - Returns: 0 if this node has at most a quarter more than its share, so that webhooks do not move forever.
+    /// - Returns: a part of the surplus over the share; 0 if the surplus is at most a quarter of the share, so that webhooks
+    ///   do not move forever.
     static func released(of own: Int, besides others: [Int]) -> Int {
         let fewer = others.filter { $0 < own }
         let share = (own + fewer.reduce(0, +)) / (fewer.count + 1)

@@ -257,3 +257,30 @@ extension QueueTransaction {
             ])[0])
     }
 }
+
+/// Steps of jobs: the removal of dead deliveries, and the condition that the node still runs the job.
+extension QueueTransaction {
+    /// The version of a record, which no other transaction can change before this one ends; nil when there is no record.
+    func lockedEtag(of key: RecordKey) async throws(PostgresFailure) -> String? {
+        let rows = try await run([
+            Statement(
+                "SELECT tag FROM record WHERE app = $1 AND kind = $2 AND id = $3 FOR SHARE",
+                [.text(key.app.name), .integer(Int64(key.kind.rawValue)), .text(key.id)])
+        ])[0]
+        return rows.count == 0 ? nil : rows.integer(0, 0).map { ETag.text($0) }
+    }
+
+    /// Removes the dead deliveries among these ids. Returns the number of removed deliveries.
+    func purge(_ ids: [String], in app: AppID) async throws(PostgresFailure) -> Int {
+        let rows = try await run([
+            Statement(
+                """
+                WITH gone AS (DELETE FROM delivery d USING subscriber s
+                    WHERE s.id = d.ep AND s.app = $2 AND d.id = ANY($1) AND d.state = 2 RETURNING d.tt, d.ep),
+                logs AS (DELETE FROM attempt_log l USING gone g WHERE l.tt = g.tt AND l.ep = g.ep)
+                SELECT count(*) FROM gone
+                """, [.texts(ids), .text(app.name)])
+        ])[0]
+        return Int(rows.integer(0, 0) ?? 0)
+    }
+}

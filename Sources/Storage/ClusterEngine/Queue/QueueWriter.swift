@@ -72,7 +72,7 @@ actor QueueWriter {
         }
     }
 
-    /// Logs the first failure. While the store is away, the queue repeats its changes every second.
+    /// Logs the first failure only, because the queue repeats its changes every second.
     private func report(_ failure: PostgresFailure) {
         if !hasFailed {
             logger.warning("a change of the delivery queue failed", metadata: ["failure": "\(failure.message)"])
