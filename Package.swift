@@ -187,7 +187,7 @@ let package = Package(
         tests("DashboardTests", uses: ["Dashboard", "HTTPServer", "HTTPSupport"]),
         tests("HTTPClientTests", uses: ["HTTPClient", "Locking", "TestSupport", "Text"]),
         tests("HTTPServerTests", uses: ["HTTPServer", "HTTPSupport", "Locking", "TestSupport", "Text", logging]),
-        tests("JSONTests", uses: ["JSON", "TestSupport"]),
+        tests("JSONTests", uses: ["CJansson", "JSON", "TestSupport"]),
         tests("JSONSchemaTests", uses: ["JSON", "JSONSchema", "TestSupport"]),
         tests("NATSTests", uses: ["Locking", "NATS", "NATSSupport", "TestSupport"]),
         tests(

@@ -37,12 +37,11 @@ import Testing
     @Test("of an object have its parsed values and its bytes, and none belong to a text that is no object")
     func members() throws {
         let text = JSONText(trusted: Array(#"{"a" : 1.50, "\u0062":[ 2 ]}"#.utf8))
-        let root = try JSONDocument(text).root
-        let members = try #require(JSONMembers(root, text: text))
+        let members = try #require(JSONMembers(text))
         #expect(members.raw("a")?.description == "1.50")
-        #expect(members["a"]?.double == 1.5)
+        #expect(members["a"]?.value?.double == 1.5)
         #expect(members.raw("b")?.description == "[ 2 ]")
-        #expect(members["b"]?.count == 1)
+        #expect(members["b"]?.value?.count == 1)
         #expect(members["c"] == nil && members.raw("c") == nil)
         #expect(members.names(otherThan: ["a"]) == ["b"])
         let odd = try JSONDocument(Array(#"{"":1,"a\"":2,"\u0061":3,"aaaaaa":4}"#.utf8))
@@ -50,7 +49,21 @@ import Testing
         #expect(["", "a\"", "a", "aaaaaa"].map { named.raw($0)?.description } == ["1", "2", "3", "4"])
         #expect(["a\\\"", "\\u0061", "aaaaa"].allSatisfy { !named.contains($0) && named[$0] == nil })
         #expect(named.names(otherThan: ["a", "aaaaaa"]) == ["", "a\""])
-        // The parsed value of a repeated name is the last one, and its bytes may be those of the first.
-        #expect(JSONMembers(root, text: JSONText(trusted: Array("1".utf8))) == nil)
+        #expect(JSONMembers(JSONText(trusted: Array("1".utf8))) == nil)
+        let repeated = try JSONDocument(Array(#"{"a":1,"a":2}"#.utf8), duplicates: .lastWins)
+        #expect(JSONMembers(repeated)?.raw("a")?.description == "2")
+        #expect(repeated.root["a"]?.integer == 2)
+    }
+
+    @Test("of every kind are read from their bytes")
+    func kinds() throws {
+        let text = #"{"o":{},"a":[],"s":"t\u00fc\"","p":"ü","i":-7,"r":1e2,"b":true,"f":false,"n":null}"#
+        let members = try #require(JSONMembers(JSONDocument(Array(text.utf8))))
+        let kinds = ["o", "a", "s", "p", "i", "r", "b", "f", "n"].map { members[$0]?.kind }
+        #expect(kinds == [.object, .array, .string, .string, .integer, .real, .boolean, .boolean, .null])
+        #expect(members["s"]?.string == "tü\"" && members["p"]?.string == "ü" && members["i"]?.string == nil)
+        #expect(members["b"]?.boolean == true && members["f"]?.boolean == false && members["s"]?.boolean == nil)
+        #expect(members["n"]?.isNull == true && members["o"]?.isNull == false)
+        #expect(members["r"]?.value?.double == 100 && members["r"]?.text.description == "1e2")
     }
 }

@@ -12,6 +12,6 @@ let package = Package(
         .systemLibrary(name: "CJansson", pkgConfig: "jansson"),
         .target(name: "JSON", dependencies: ["CJansson"], swiftSettings: strict),
         .target(name: "JSONSchema", dependencies: ["CJansson", "JSON"], swiftSettings: strict),
-        .executableTarget(name: "Fuzz", dependencies: ["JSON", "JSONSchema"], swiftSettings: strict),
+        .executableTarget(name: "Fuzz", dependencies: ["CJansson", "JSON", "JSONSchema"], swiftSettings: strict),
     ]
 )

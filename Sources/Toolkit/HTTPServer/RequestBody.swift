@@ -35,10 +35,6 @@ public struct RequestBody: Sendable, AsyncSequence {
 
     private let source: Source
 
-    /// The parsed form of the body, if a middleware has parsed the body before the handler. The handler then need not
-    /// parse it again. `nil` when no middleware has parsed the body.
-    public var parsed: (any Sendable)?
-
     /// Creates a body that is completely in memory.
     public init(bytes: [UInt8]) {
         source = .collected(bytes)

@@ -34,7 +34,7 @@ struct JSONSpans {
 
     func skipSpace(_ start: Int) -> Int {
         var at = start
-        while at < bytes.count, isSpace(bytes[at]) { at += 1 }
+        while at < bytes.count, bytes[at].isJSONSpace { at += 1 }
         return at
     }
 
@@ -44,7 +44,7 @@ struct JSONSpans {
         case UInt8(ascii: "{"), UInt8(ascii: "["): return skipContainer(start)
         default:
             var at = start + 1
-            while at < bytes.count, !isSpace(bytes[at]), !isDelimiter(bytes[at]) { at += 1 }
+            while at < bytes.count, !bytes[at].isJSONSpace, !isDelimiter(bytes[at]) { at += 1 }
             return at
         }
     }
@@ -68,8 +68,6 @@ struct JSONSpans {
         } while depth > 0
         return at
     }
-
-    private func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
 
     private func isDelimiter(_ byte: UInt8) -> Bool {
         byte == UInt8(ascii: ",") || byte == UInt8(ascii: "}") || byte == UInt8(ascii: "]")

@@ -22,7 +22,7 @@ extension JSONText {
         return bytes.withUnsafeBufferPointer { buffer in
             var found: JSONText?
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
-                guard Self.isName(buffer, name, wanted) else { return true }
+                guard wanted.isName(name, in: buffer) else { return true }
                 found = JSONText(trusted: Array(buffer[value]))
                 return false
             }
@@ -91,12 +91,56 @@ extension JSONText {
         }
     }
 
+    /// The ranges of the members of an object, in order; empty when this is not an object.
+    var memberRanges: [JSONScan.Member] {
+        guard bytes.first == UInt8(ascii: "{") else { return [] }
+        return bytes.withUnsafeBufferPointer { buffer in
+            var members: [JSONScan.Member] = []
+            JSONSpans(bytes: buffer).members(from: 0) { name, value in
+                members.append(JSONScan.Member(name: name, value: value))
+                return true
+            }
+            return members
+        }
+    }
+
+    /// The kind of this value.
+    public var kind: JSONValue.Kind { Self.kind(of: bytes[...]) }
+
+    /// The kind of a valid value.
+    static func kind(of bytes: ArraySlice<UInt8>) -> JSONValue.Kind {
+        switch bytes.first {
+        case UInt8(ascii: "{"): .object
+        case UInt8(ascii: "["): .array
+        case UInt8(ascii: "\""): .string
+        case UInt8(ascii: "t"), UInt8(ascii: "f"): .boolean
+        case UInt8(ascii: "n"): .null
+        default:
+            bytes.contains { $0 == UInt8(ascii: ".") || $0 | 0x20 == UInt8(ascii: "e") } ? .real : .integer
+        }
+    }
+
     /// True when the name at `span` equals `wanted`, compared byte by byte. A name without escapes is compared without
     /// creating a string.
-    private static func isName(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: String) -> Bool {
-        let raw = UnsafeBufferPointer(rebasing: bytes[span])
-        if raw.contains(UInt8(ascii: "\\")) { return name(bytes, span).utf8.elementsEqual(wanted.utf8) }
-        return raw.count == wanted.utf8.count && raw.elementsEqual(wanted.utf8)
+    @inline(__always)
+    static func isName(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        // A name with escapes is longer than the text that it stands for.
+        guard span.count == wanted.count else {
+            return span.count > wanted.count && isEscapedName(bytes, span, wanted)
+        }
+        guard let start = wanted.baseAddress, !wanted.isEmpty else { return true }
+        // Equal bytes with a backslash are the escape of another name.
+        return memcmp(bytes.baseAddress! + span.lowerBound, start, wanted.count) == 0
+            && memchr(start, Int32(UInt8(ascii: "\\")), wanted.count) == nil
+    }
+
+    private static func isEscapedName(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: UnsafeBufferPointer<UInt8>
+    ) -> Bool {
+        memchr(bytes.baseAddress! + span.lowerBound, Int32(UInt8(ascii: "\\")), span.count) != nil
+            && name(bytes, span).utf8.elementsEqual(wanted)
     }
 
     /// The text of the name at `span`, which lies inside a text that was parsed successfully.
@@ -106,5 +150,14 @@ extension JSONText {
         let quoted = [UInt8(ascii: "\"")] + Array(raw) + [UInt8(ascii: "\"")]
         // The name is part of a text that was parsed successfully, so it can be parsed as well.
         return (try? JSONDocument(quoted).root.string) ?? String(decoding: raw, as: UTF8.self)
+    }
+}
+
+extension String {
+    /// True when the name at `span` of a text that was parsed successfully equals this string.
+    func isName(_ span: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard span.count >= utf8.count else { return false }
+        var wanted = self
+        return wanted.withUTF8 { JSONText.isName(bytes, span, $0) }
     }
 }

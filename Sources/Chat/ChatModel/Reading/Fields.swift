@@ -3,76 +3,66 @@ public import JSON
 /// Reads the members of a JSON object from a request strictly: an unknown name or a wrong type is an error with its
 /// location. Every module uses this type to read JSON objects of requests.
 ///
-/// jansson parses the text once. ``raw(_:)`` returns the bytes of a member as they were sent.
+/// The text is checked once, as a whole. ``raw(_:)`` returns the bytes of a member as they were sent.
 public struct Fields: Sendable {
-    /// The parsed object.
-    public let value: JSONValue
     /// The JSON pointer of this object in the body, such as `#` or `#/events/3`.
     public let pointer: String
     private let object: JSONMembers
     /// The members in the order in which they were sent, each value with its bytes.
     public var members: [(name: String, value: JSONText)] { object.all }
 
-    /// Parses the body of a request.
+    /// Reads the body of a request.
     ///
-    /// - Parameters:
-    ///   - known: the names of all members that the route reads; nil allows any name.
-    ///   - passedOn: the name of a member that is read only as text, with ``raw(_:)``.
-    /// - Throws: the errors of ``document(_:limits:passedOn:)``; `ChatError` `.malformed` when the body is not an
-    ///   object or has unknown members.
-    public init(_ body: [UInt8], limits: Limits, known: [String]?, passedOn member: String? = nil) throws {
-        try self.init(try Self.document(body, limits: limits, passedOn: member), known: known)
+    /// - Parameter known: the names of all members that the route reads; nil allows any name.
+    /// - Throws: the errors of ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has
+    ///   unknown members.
+    public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
+        try self.init(try Self.document(body, limits: limits), known: known)
     }
 
-    /// Reads the object of a body that is already parsed.
+    /// Reads the object of a body that has been checked.
     ///
     /// - Throws: `.malformed` when the body is not an object or has members that are not in `known`.
     public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
-        try self.init(document.root, JSONMembers(document), pointer: "#", known: known)
+        try self.init(document.text, JSONMembers(document), pointer: "#", known: known)
     }
 
-    /// Reads an object inside a body that is already parsed.
+    /// Reads an object inside a body that has been checked.
     ///
     /// - Throws: `.malformed` when the value is not an object or has members that are not in `known`; nil allows any
     ///   name.
-    public init(_ value: JSONValue, text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
-        try self.init(value, JSONMembers(value, text: text), pointer: pointer, known: known)
+    public init(_ text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
+        try self.init(text, JSONMembers(text), pointer: pointer, known: known)
     }
 
     private init(
-        _ value: JSONValue, _ object: JSONMembers?, pointer: String, known: [String]?
+        _ text: JSONText, _ object: JSONMembers?, pointer: String, known: [String]?
     ) throws(ChatError) {
-        guard let object else { throw Self.wrongType(pointer, expected: "object", value) }
+        guard let object else { throw Self.wrongType(pointer, expected: "object", text.kind) }
         if let known { try Self.refuse(object.names(otherThan: known), in: pointer, known: known) }
-        self.value = value
         self.pointer = pointer
         self.object = object
     }
 
-    /// Parses a body that must not be empty.
+    /// Checks a body that must not be empty.
     ///
     /// - Throws: `ChatError` `.malformed`, slug `member_missing`, for a body that is empty or only white space;
     ///   `JSONError` with the position.
-    public static func document(
-        _ body: [UInt8], limits: Limits, passedOn member: String? = nil
-    ) throws -> JSONDocument {
-        guard body.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
+    public static func document(_ body: [UInt8], limits: Limits) throws -> JSONDocument {
+        guard body.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else {
             throw fault(
                 "#", "required", "the body must be a JSON object; send {} for an object without members",
                 slug: "member_missing")
         }
-        return try parse(body, limits: limits, passedOn: member)
+        return try parse(body, limits: limits)
     }
 
-    /// Parses a body with the gateway's rules for JSON: limited depth, no duplicate name in an object, and integers of
+    /// Checks a body with the gateway's rules for JSON: limited depth, no duplicate name in an object, and integers of
     /// any size, so that a payload keeps its digits.
     ///
     /// - Throws: `JSONError` with the position.
-    public static func parse(
-        _ body: [UInt8], limits: Limits, passedOn member: String? = nil
-    ) throws(JSONError) -> JSONDocument {
-        try JSONDocument(
-            body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient, passedOn: member)
+    public static func parse(_ body: [UInt8], limits: Limits) throws(JSONError) -> JSONDocument {
+        try JSONDocument(body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
     }
 
     /// True when the member was sent, even as `null`.
@@ -81,9 +71,8 @@ public struct Fields: Sendable {
     /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
     public func raw(_ name: String) -> JSONText? { object.raw(name) }
 
-    /// The parsed value of a member; nil when the member was not sent, is JSON `null`, or is read only as text
-    /// (`passedOn`).
-    public func member(_ name: String) -> JSONValue? {
+    /// The value of a member; nil when the member was not sent or is `null`.
+    public func member(_ name: String) -> JSONPart? {
         guard let member = object[name], !member.isNull else { return nil }
         return member
     }
@@ -97,7 +86,7 @@ extension Fields {
     /// - Throws: `.malformed` for a member of another type.
     public func string(_ name: String) throws(ChatError) -> String? {
         guard let member = member(name) else { return nil }
-        guard let text = member.string else { throw wrongType(name, expected: "string", member) }
+        guard let text = member.string else { throw wrongType(name, expected: "string", member.kind) }
         return text
     }
 
@@ -130,7 +119,7 @@ extension Fields {
     /// - Throws: `.malformed` for a member of another type.
     public func boolean(_ name: String) throws(ChatError) -> Bool? {
         guard let member = member(name) else { return nil }
-        guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member) }
+        guard let flag = member.boolean else { throw wrongType(name, expected: "boolean", member.kind) }
         return flag
     }
 
@@ -141,7 +130,9 @@ extension Fields {
         guard let elements = try elements(name, of: "strings") else { return nil }
         var texts: [String] = []
         for (index, element) in elements.enumerated() {
-            guard let text = element.string else { throw wrongType("\(name)/\(index)", expected: "string", element) }
+            guard let text = element.string else {
+                throw wrongType("\(name)/\(index)", expected: "string", element.kind)
+            }
             texts.append(text)
         }
         return texts
@@ -158,7 +149,9 @@ extension Fields {
 
     private func elements(_ name: String, of what: String) throws(ChatError) -> [JSONValue]? {
         guard let member = member(name) else { return nil }
-        guard let elements = member.elements else { throw wrongType(name, expected: "array of \(what)", member) }
+        guard let elements = member.value?.elements else {
+            throw wrongType(name, expected: "array of \(what)", member.kind)
+        }
         return elements
     }
 
@@ -173,8 +166,8 @@ extension Fields {
     /// - Throws: `.malformed` for another type, a fraction, or a number outside `range`.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
         guard let member = member(name) else { return nil }
-        guard let number = member.double, let whole = Int(exactly: number) else {
-            throw wrongType(name, expected: "integer", member)
+        guard let number = member.value?.double, let whole = Int(exactly: number) else {
+            throw wrongType(name, expected: "integer", member.kind)
         }
         guard range.contains(whole) else {
             throw fault(name, "range", "must be \(range.lowerBound) to \(range.upperBound)")
@@ -186,8 +179,8 @@ extension Fields {
     ///
     /// - Throws: `.malformed` for another type, or a number outside `range`.
     public func number(_ name: String, in range: ClosedRange<Double>) throws(ChatError) -> Double? {
-        guard let member = member(name) else { return nil }
-        return try number(member, at: name, in: range)
+        guard let value = member(name)?.value else { return nil }
+        return try number(value, at: name, in: range)
     }
 
     /// Reads a list of numbers with a number of elements within `count`. Nil when the member was not sent or is `null`.
@@ -208,7 +201,7 @@ extension Fields {
     private func number(
         _ value: JSONValue, at name: String, in range: ClosedRange<Double>
     ) throws(ChatError) -> Double {
-        guard let number = value.double else { throw wrongType(name, expected: "number", value) }
+        guard let number = value.double else { throw wrongType(name, expected: "number", value.kind) }
         guard range.contains(number) else {
             func text(_ bound: Double) -> String { Int64(exactly: bound).map(String.init) ?? "\(bound)" }
             throw fault(name, "range", "must be \(text(range.lowerBound)) to \(text(range.upperBound))")
@@ -308,8 +301,8 @@ extension Fields {
     ///
     /// - Throws: `.malformed` for another type, or an object with members that are not in `known`.
     public func object(_ name: String, known: [String]?) throws(ChatError) -> Fields? {
-        guard let member = member(name), let text = raw(name) else { return nil }
-        return try Fields(member, text: text, pointer: pointer(to: name), known: known)
+        guard let member = member(name) else { return nil }
+        return try Fields(member.text, pointer: pointer(to: name), known: known)
     }
 
     /// Returns the value of a required member.
@@ -345,13 +338,13 @@ extension Fields {
         return error
     }
 
-    private func wrongType(_ name: String, expected: String, _ member: JSONValue) -> ChatError {
-        Self.wrongType(pointer(to: name), expected: expected, member)
+    private func wrongType(_ name: String, expected: String, _ kind: JSONValue.Kind) -> ChatError {
+        Self.wrongType(pointer(to: name), expected: expected, kind)
     }
 
     /// The error for a value of the wrong type.
-    public static func wrongType(_ pointer: String, expected: String, _ value: JSONValue) -> ChatError {
-        fault(pointer, "type", "expected \(expected), got \(value.kind.name)", slug: "wrong_type")
+    public static func wrongType(_ pointer: String, expected: String, _ kind: JSONValue.Kind) -> ChatError {
+        fault(pointer, "type", "expected \(expected), got \(kind.name)", slug: "wrong_type")
     }
 
     /// Returns the JSON pointer of a member of this object, or of a value in the member.

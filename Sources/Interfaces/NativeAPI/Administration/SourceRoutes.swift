@@ -46,7 +46,7 @@ extension NativeAPI {
     ) async throws -> (id: String, body: JSONDocument, precondition: RecordChange.Precondition) {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        let body = try Fields.document(of: request, limits: limits)
+        let body = try Fields.document(request.body.bytes, limits: limits)
         let id = request.name("id")
         let precondition = try await Self.precondition(of: request) {
             try await inbound.registry.source(id, by: caller).etag

@@ -17,7 +17,7 @@ extension NativeAPI {
         try caller.require(.manage)
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.testMembers)
         let id = request.name("id")
-        let mapping = fields.member("mapping") == nil ? nil : fields.raw("mapping")
+        let mapping = fields.member("mapping")?.text
         let trial: MappingTestResult
         if let logged = try fields.string("request") {
             for other in ["method", "headers", "query", "body", "body_base64"] where fields.has(other) {
@@ -56,8 +56,8 @@ extension NativeAPI {
 
     /// Parses an object of texts, or an array of `{"name":…,"value":…}` in which a name may occur several times.
     private func pairs(_ name: String, _ fields: Fields) throws(ChatError) -> [InboundPost.Field] {
-        guard let member = fields.member(name), let text = fields.raw(name) else { return [] }
-        guard let elements = member.elements, let texts = text.rawElements() else {
+        guard let text = fields.member(name)?.text else { return [] }
+        guard let texts = text.rawElements() else {
             guard let object = try fields.object(name, known: nil) else { return [] }
             var pairs: [InboundPost.Field] = []
             for (member, _) in object.members {
@@ -66,9 +66,8 @@ extension NativeAPI {
             }
             return pairs
         }
-        return try zip(elements, texts).enumerated().map { index, pair throws(ChatError) in
-            let item = try Fields(
-                pair.0, text: pair.1, pointer: "\(fields.pointer)/\(name)/\(index)", known: ["name", "value"])
+        return try texts.enumerated().map { index, text throws(ChatError) in
+            let item = try Fields(text, pointer: "\(fields.pointer)/\(name)/\(index)", known: ["name", "value"])
             return (try item.required("name", try item.string("name")), try item.string("value") ?? "")
         }
     }

@@ -39,7 +39,7 @@ extension NativeAPI {
     func patchWebhook(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         try caller.require(.manage)
-        let patch = try Fields.document(of: request, limits: limits)
+        let patch = try Fields.document(request.body.bytes, limits: limits)
         let etag = try await requiredETag(request, caller)
         return Self.response(
             try await webhooks.registry.patch(request.name("id"), with: patch, ifMatch: etag, by: caller))
@@ -133,7 +133,7 @@ extension NativeAPI {
             draft: EventDraft(
                 channel: ChannelID(channel, in: caller.app), type: type,
                 data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
-                meta: fields.member("meta") == nil ? nil : fields.raw("meta")))
+                meta: fields.member("meta")?.text))
     }
 
     /// `GET /.well-known/jwks.json`: returns the public keys of all apps whose webhooks sign with Ed25519. With
@@ -158,7 +158,7 @@ extension NativeAPI {
     ///
     /// - Throws: the errors of ``Fields``.
     func requiredFields(_ request: Request, known: [String]) throws -> Fields {
-        try Fields(request, limits: limits, known: known)
+        try Fields(request.body.bytes, limits: limits, known: known)
     }
 
     /// Parses the body of a route whose body is optional; nil when the body is empty.

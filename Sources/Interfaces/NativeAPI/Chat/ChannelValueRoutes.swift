@@ -252,7 +252,7 @@ extension ChannelValueRoutes<Int64> {
     /// too, as in JSON Schema. Nil when the member is absent.
     private static func counter(_ name: String, _ fields: Fields) throws(ChatError) -> Int64? {
         guard let text = fields.raw(name)?.description else { return nil }
-        guard let value = Int64(text) ?? whole(fields.value[name]) else {
+        guard let value = Int64(text) ?? whole(fields.member(name)?.value) else {
             throw fields.fault(name, "type", "must be an integer of at most 64 bits", slug: "wrong_type")
         }
         return value

@@ -43,7 +43,7 @@ extension NativeAPI {
         let bytes = request.body.bytes.isEmpty ? JSONText.emptyObject.bytes : request.body.bytes
         let fields = try Fields(bytes, limits: limits, known: ["ttl_seconds", "state"])
         let seconds = try fields.integer("ttl_seconds", in: 2...86_400)
-        let state = fields.member("state") == nil ? nil : fields.raw("state")
+        let state = fields.member("state")?.text
         let isNew = try await chat(for: caller, request).appear(
             request.name("user"), on: request.name("channel"), for: seconds.map { .seconds($0) }, state: state)
         return isNew ? .empty(status: 201, headers: [("Location", request.path)]) : .empty()

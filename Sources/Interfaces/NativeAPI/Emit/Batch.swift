@@ -20,10 +20,8 @@ extension NativeAPI {
 
     private func answerBatch(_ request: Request, _ caller: Caller) async throws -> Response {
         let fields = try Fields(request.body.bytes, limits: limits, known: Self.batchMembers)
-        guard let value = fields.member("events"), let text = fields.raw("events") else {
-            throw fields.missing("member 'events'")
-        }
-        let elements = try BatchElements(value, text: text, pointer: "#/events", limits: limits)
+        guard let events = fields.member("events") else { throw fields.missing("member 'events'") }
+        let elements = try BatchElements(events.text, pointer: "#/events", limits: limits)
         switch try fields.string("mode") ?? "atomic" {
         case "atomic": return try await emitAtomic(elements, request, caller)
         case "each": return try await emitEach(elements, request, caller)
@@ -192,12 +190,11 @@ extension ChatError {
 /// `Limits.batchEvents` elements.
 struct BatchElements: Sequence {
     struct Element {
-        let value: JSONValue
         let text: JSONText
         let pointer: String
 
         func fields(known: [String]?) throws(ChatError) -> Fields {
-            try Fields(value, text: text, pointer: pointer, known: known)
+            try Fields(text, pointer: pointer, known: known)
         }
     }
 
@@ -208,25 +205,23 @@ struct BatchElements: Sequence {
     /// - Parameter body: a whole request body, which must be a JSON array.
     init(_ body: [UInt8], limits: Limits) throws {
         let document = try Fields.parse(body, limits: limits)
-        try self.init(document.root, text: document.text, pointer: "#", limits: limits)
+        try self.init(document.text, pointer: "#", limits: limits)
     }
 
-    init(_ value: JSONValue, text: JSONText, pointer: String, limits: Limits) throws(ChatError) {
-        guard let values = value.elements, let texts = text.rawElements() else {
-            throw Fields.wrongType(pointer, expected: "array", value)
+    init(_ text: JSONText, pointer: String, limits: Limits) throws(ChatError) {
+        guard let texts = text.rawElements() else {
+            throw Fields.wrongType(pointer, expected: "array", text.kind)
         }
-        guard values.count <= limits.batchEvents else {
+        guard texts.count <= limits.batchEvents else {
             throw ChatError.over(
-                .tooLarge, "the request has \(values.count) events; at most \(limits.batchEvents) are accepted",
+                .tooLarge, "the request has \(texts.count) events; at most \(limits.batchEvents) are accepted",
                 slug: "too_many_events", limit: limits.batchEvents
             ).pointed(at: pointer)
         }
-        guard !values.isEmpty else {
+        guard !texts.isEmpty else {
             throw Fields.fault(pointer, "items", "the array must have at least one event", slug: "bad_member")
         }
-        elements = zip(values, texts).enumerated().map { index, element in
-            Element(value: element.0, text: element.1, pointer: "\(pointer)/\(index)")
-        }
+        elements = texts.enumerated().map { index, text in Element(text: text, pointer: "\(pointer)/\(index)") }
     }
 
     func makeIterator() -> IndexingIterator<[Element]> { elements.makeIterator() }

@@ -11,8 +11,6 @@ struct CloudEvent {
     private(set) var attributes: [(name: String, value: JSONText)] = []
     private(set) var texts: [String: String] = [:]
     var data = JSONText.null
-    /// The parsed data; nil when it was not parsed yet.
-    var value: JSONValue?
     /// The pointer to the event in the body.
     let pointer: String
 
@@ -51,7 +49,6 @@ extension CloudEvent {
                 slug: "bad_cloud_event")
         }
         var draft = EventDraft.event(channel: channel, type: try required("type"), data: data, meta: meta)
-        draft.parsedData = value
         // The key is a digest, because a source is a URI of any length. Different pairs give different texts, because
         // an unescaped NUL occurs in neither JSON strings nor header fields.
         draft.deduplicationKey = "ce_" + Base64.encodeURL(sha256(Array((source + "\0" + id).utf8)))
@@ -100,8 +97,7 @@ extension CloudEvent {
     init(_ fields: Fields, limits: Limits) throws {
         self.init(pointer: fields.pointer)
         for (name, raw) in fields.members where name != "data" && name != "data_base64" {
-            let value = fields.value[name]
-            guard let value, !value.isNull else { continue }
+            guard let value = fields.member(name) else { continue }
             guard value.kind != .object, value.kind != .array else {
                 throw fields.fault(
                     name, "type", "an attribute must be a string, a number or a boolean", slug: "bad_cloud_event")
@@ -114,7 +110,6 @@ extension CloudEvent {
             }
             try Self.requireText(of: fields, media: media)
             self.data = data
-            value = fields.value["data"]
         } else if let encoded = try fields.string("data_base64") {
             guard let bytes = Base64.decode(encoded) else {
                 throw fields.fault("data_base64", "format", "must be Base64", slug: "bad_cloud_event")
@@ -129,7 +124,7 @@ extension CloudEvent {
     private static func requireText(of fields: Fields, media: MediaType) throws {
         guard !media.isJSON else { return }
         guard media.isText else { throw Problem.unsupportedData(media) }
-        guard fields.value["data"]?.string != nil else {
+        guard fields.member("data")?.string != nil else {
             throw fields.fault("data", "type", "data of '\(media.text)' must be a string", slug: "bad_cloud_event")
         }
     }
@@ -150,9 +145,7 @@ extension CloudEvent {
     private mutating func read(_ bytes: [UInt8], of media: MediaType, _ limits: Limits) throws {
         guard !bytes.isEmpty else { return }
         if media.isJSON {
-            let document = try Fields.parse(bytes, limits: limits)
-            data = document.text
-            value = document.root
+            data = try Fields.parse(bytes, limits: limits).text
             return
         }
         guard media.isText else { throw Problem.unsupportedData(media) }

@@ -99,13 +99,12 @@ enum DraftParser {
 
     private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
         guard let data = fields.raw("data") else { throw fields.missing("member 'data'") }
-        // The parsed data is nil if the request has only one event, because the body was then parsed without `data`.
         return EventDraft.event(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
-            user: try fields.string("user"), meta: meta(fields), parsedData: fields.value["data"])
+            user: try fields.string("user"), meta: meta(fields))
     }
 
-    private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta") == nil ? nil : fields.raw("meta") }
+    private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta")?.text }
 
     private static func readKeeping(_ fields: Fields, into draft: inout EventDraft) throws(ChatError) {
         if try fields.boolean("store") == false { draft.retention = .passing }
@@ -122,15 +121,15 @@ enum MessageFiles {
 
     /// The bytes of the member `files`; nil when the member is absent.
     static func read(_ fields: Fields) throws(ChatError) -> JSONText? {
-        guard let member = fields.member("files"), let text = fields.raw("files") else { return nil }
-        guard let elements = member.elements, let texts = text.rawElements() else {
-            throw Fields.wrongType("#/files", expected: "array of objects", member)
+        guard let text = fields.member("files")?.text else { return nil }
+        guard let files = text.rawElements() else {
+            throw Fields.wrongType("#/files", expected: "array of objects", text.kind)
         }
-        guard (1...most).contains(elements.count) else {
+        guard (1...most).contains(files.count) else {
             throw fields.fault("files", "items", "must have 1 to \(most) files")
         }
-        for (index, (element, text)) in zip(elements, texts).enumerated() {
-            try check(try Fields(element, text: text, pointer: "#/files/\(index)", known: members))
+        for (index, file) in files.enumerated() {
+            try check(try Fields(file, pointer: "#/files/\(index)", known: members))
         }
         return text
     }

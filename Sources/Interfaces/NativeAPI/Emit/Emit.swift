@@ -90,7 +90,7 @@ extension NativeAPI {
         _ read: (_ fields: Fields, _ channel: String) throws(ChatError) -> EventDraft,
         _ readLinks: (_ fields: Fields) throws(ChatError) -> MessageLinks? = { _ in nil }
     ) throws -> EmitRequest {
-        let fields = try Fields(request.body.bytes, limits: limits, known: known, passedOn: "data")
+        let fields = try Fields(request.body.bytes, limits: limits, known: known)
         return EmitRequest(
             route: route, drafts: [try read(fields, request.name("channel"))], links: try readLinks(fields),
             status: status, listPath: listPath)
@@ -113,7 +113,7 @@ extension NativeAPI {
     private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
 
     private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
-        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers, passedOn: "data")
+        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")

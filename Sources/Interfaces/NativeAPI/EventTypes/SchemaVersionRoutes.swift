@@ -68,7 +68,7 @@ extension NativeAPI {
     }
 
     private static func examples(_ name: String, _ fields: Fields) throws(ChatError) -> [JSONText] {
-        guard fields.member(name) != nil, let text = fields.raw(name) else { return [] }
+        guard let text = fields.member(name)?.text else { return [] }
         guard let elements = text.rawElements() else {
             throw fields.fault(name, "type", "expected array of examples", slug: "wrong_type")
         }
@@ -80,10 +80,10 @@ extension Fields {
     /// The member `schema`, which is an object or a boolean; nil when absent.
     func schema() throws(ChatError) -> JSONText? {
         guard let value = member("schema") else { return nil }
-        guard value.members != nil || value.boolean != nil else {
+        guard value.kind == .object || value.kind == .boolean else {
             throw fault("schema", "type", "expected object or boolean", slug: "wrong_type")
         }
-        return raw("schema")
+        return value.text
     }
 }
 

@@ -15,11 +15,9 @@ extension NativeAPI {
     private func answerImport(_ request: Request, _ caller: Caller) async throws -> Response {
         _ = try Parameters(request.query, known: [])
         let fields = try Fields(request.body.bytes, limits: limits, known: ["replace", "records"])
-        guard let value = fields.member("records"), let text = fields.raw("records") else {
-            throw fields.missing("member 'records'")
-        }
+        guard let records = fields.member("records") else { throw fields.missing("member 'records'") }
         let isReplacing = try fields.boolean("replace") ?? false
-        let elements = try BatchElements(value, text: text, pointer: "#/records", limits: limits)
+        let elements = try BatchElements(records.text, pointer: "#/records", limits: limits)
         let chat = service.chat(for: caller, cause: request.id)
         var results: [Result<ImportResult, ChatError>] = []
         // Consecutive messages are stored in one commit.

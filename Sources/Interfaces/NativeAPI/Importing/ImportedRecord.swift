@@ -60,7 +60,7 @@ extension ImportMessage {
         var draft = EventDraft.event(
             channel: channel, type: try fields.string("type") ?? BuiltInTypes.messageCreated,
             data: try fields.required("data", fields.raw("data")), user: try fields.string("user"),
-            meta: fields.member("meta") == nil ? nil : fields.raw("meta"))
+            meta: fields.member("meta")?.text)
         draft.customType = try fields.string("custom_type")
         draft.wire = fields.raw("wire")
         if try fields.boolean("file") == true { draft.kind = .file }
@@ -68,16 +68,15 @@ extension ImportMessage {
     }
 
     private static func actions(_ fields: Fields) throws(ChatError) -> [Action] {
-        guard let value = fields.member("actions"), let text = fields.raw("actions") else { return [] }
+        guard let text = fields.member("actions")?.text else { return [] }
         let pointer = fields.pointer + "/actions"
-        guard let values = value.elements, let texts = text.rawElements() else {
-            throw Fields.wrongType(pointer, expected: "array", value)
+        guard let texts = text.rawElements() else {
+            throw Fields.wrongType(pointer, expected: "array", text.kind)
         }
         var actions: [Action] = []
-        for (index, value) in values.enumerated() {
+        for (index, text) in texts.enumerated() {
             let action = try Fields(
-                value, text: texts[index], pointer: "\(pointer)/\(index)",
-                known: ["type", "value", "user", "timetoken"])
+                text, pointer: "\(pointer)/\(index)", known: ["type", "value", "user", "timetoken"])
             actions.append(
                 Action(
                     type: try action.name("type"), value: try action.name("value"), user: try action.name("user"),

@@ -63,7 +63,6 @@ extension NativeAPI {
                 let document = try? Fields.parse(request.body.bytes, limits: limits)
             else { return try await write(request, caller) }
             var request = request
-            request.body.parsed = ParsedBody(document)
             guard let members = document.rawMembers(), members.contains(where: { !writable.contains($0.name) }),
                 let (present, tag) = try await Self.presentState(read, request, caller)
             else { return try await write(request, caller) }
@@ -105,9 +104,7 @@ extension NativeAPI {
                 error.faults = faults
                 throw error
             }
-            let text = JSONText(members: kept)
-            request.body = RequestBody(bytes: text.bytes)
-            request.body.parsed = ParsedBody(document, keeping: text)
+            request.body = RequestBody(bytes: JSONText(members: kept).bytes)
             return try await write(request, caller)
         }
     }
@@ -126,46 +123,6 @@ extension NativeAPI {
         } catch let error as ChatError where error.code == .notFound || error.code == .forbidden {
             return nil
         }
-    }
-}
-
-/// The body of a request that ``NativeAPI/returning(_:measured:remedies:from:to:)`` has already parsed.
-private struct ParsedBody: Sendable {
-    let document: JSONDocument
-    /// The JSON object of the body, without the read-only members that were removed.
-    let text: JSONText
-    let isWhole: Bool
-
-    init(_ document: JSONDocument) {
-        (self.document, text, isWhole) = (document, document.text, true)
-    }
-
-    /// Stores the parsed body of a request.
-    ///
-    /// - Parameter text: the JSON object of the body, without the read-only members that were removed.
-    init(_ document: JSONDocument, keeping text: JSONText) {
-        (self.document, self.text, isWhole) = (document, text, false)
-    }
-}
-
-extension Fields {
-    /// Reads the body of a request. A body that was parsed earlier is not parsed again.
-    ///
-    /// - Throws: the errors of ``init(_:limits:known:)``.
-    init(_ request: Request, limits: Limits, known: [String]?) throws {
-        guard let parsed = request.body.parsed as? ParsedBody else {
-            try self.init(request.body.bytes, limits: limits, known: known)
-            return
-        }
-        try self.init(parsed.document.root, text: parsed.text, pointer: "#", known: known)
-    }
-
-    /// The body of a request as a document. A body that was parsed earlier is not parsed again.
-    ///
-    /// - Throws: the errors of ``document(_:limits:)``.
-    static func document(of request: Request, limits: Limits) throws -> JSONDocument {
-        if let parsed = request.body.parsed as? ParsedBody, parsed.isWhole { return parsed.document }
-        return try document(request.body.bytes, limits: limits)
     }
 }
 

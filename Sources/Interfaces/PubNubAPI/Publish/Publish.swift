@@ -23,7 +23,6 @@ extension PubNubAPI {
         let payload = try payload(bytes, limit: limits.pubnubMessageBytes, .messageTooLarge)
         var draft = EventDraft.message(
             channel: channel, data: payload.text, user: try request.user(), meta: try meta(request))
-        draft.parsedData = payload.value
         draft.customType = try label(request)
         draft.kind = .file
         store(&draft, as: request, keyset)
@@ -185,10 +184,15 @@ public enum ImportedPublish {
     }
 }
 
-/// The payload of a publish: any JSON value, as original bytes and as a parsed value.
+/// The payload of a publish: any JSON value.
 struct WirePayload {
-    let text: JSONText
-    let value: JSONValue
+    private let document: JSONDocument
+    /// The original bytes.
+    var text: JSONText { document.text }
+    /// The parsed value.
+    var value: JSONValue { document.root }
+    /// The member `type` of a payload that is an object; nil if it is absent or not a string.
+    var type: String? { JSONMembers(document)?["type"]?.string }
 
     /// Parses a payload; nil for bytes that are not JSON (RFC 8259) or are nested deeper than `depth`.
     ///
@@ -200,7 +204,6 @@ struct WirePayload {
             let document = try? JSONDocument(
                 bytes, limits: JSONLimits(depth: depth), numbers: .any, duplicates: .lastWins)
         else { return nil }
-        value = document.root
-        text = document.text
+        self.document = document
     }
 }

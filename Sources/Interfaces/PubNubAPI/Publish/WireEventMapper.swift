@@ -21,7 +21,7 @@ struct WireEventMapper {
         self.label = label
     }
 
-    private var claimed: String? { payload.value["type"]?.string }
+    private var claimed: String? { payload.type }
 
     func publish() -> EventDraft {
         if let event = typedEvent {
@@ -34,7 +34,6 @@ struct WireEventMapper {
         if let label, claimed != "text", !Self.labelsOfMessages.contains(label) { return custom(label, .message) }
         if claimed == "custom" { return custom(BuiltInTypes.custom, .message) }
         var draft = EventDraft.message(channel: channel, data: payload.text, user: user, meta: meta)
-        draft.parsedData = payload.value
         draft.customType = label
         // The original text is stored in addition to the data. Otherwise PubNub readers would get the text in the
         // format of a native message.
@@ -48,7 +47,6 @@ struct WireEventMapper {
     func signal() -> EventDraft {
         if let event = typedSignal { return typed(event, .signal, .passing) }
         var draft = EventDraft.signal(channel: channel, data: payload.text, user: user)
-        draft.parsedData = payload.value
         draft.customType = label
         return draft
     }
@@ -76,7 +74,6 @@ struct WireEventMapper {
     private func custom(_ type: String, _ kind: EventKind) -> EventDraft {
         var draft = EventDraft.event(channel: channel, type: type, data: payload.text, user: user, meta: meta)
         draft.kind = kind
-        draft.parsedData = payload.value
         // The label of an app's own type is the type's name. An event of the type `custom` stores its label separately.
         if type == BuiltInTypes.custom { draft.customType = label }
         return draft

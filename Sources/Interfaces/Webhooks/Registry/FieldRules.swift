@@ -103,7 +103,7 @@ extension WebhookSettingsReader {
             settings.headers = []
             return
         }
-        if value.elements != nil {
+        if value.kind == .array {
             try keepHeaders(try fields.strings("headers") ?? [])
             return
         }

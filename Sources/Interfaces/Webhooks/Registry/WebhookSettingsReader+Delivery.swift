@@ -77,7 +77,7 @@ extension WebhookSettingsReader {
     }
 
     private mutating func readTemplate() throws(ChatError) {
-        guard fields.member("template") != nil, let raw = fields.raw("template") else {
+        guard let raw = fields.member("template")?.text else {
             settings.template = nil
             return
         }

@@ -1,59 +1,52 @@
 import CJansson
+import Synchronization
 
-/// A parsed JSON text, together with the bytes of the text.
+/// A JSON text that has been checked, together with its tree, which is built when it is first read.
 ///
 /// The parser is jansson, the only JSON parser of the program. It rejects some texts that RFC 8259 allows: numbers that
-/// do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name.
+/// do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name. Most requests are read
+/// without a tree, as bytes and as single members. So a text is checked with ``JSONScan`` first, and jansson parses
+/// texts that the scan does not accept, and the texts and members whose values are read.
 public final class JSONDocument: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the tree is never changed after parsing and jansson's reference counts are
     // atomic.
-    let tree: UnsafeMutablePointer<json_t>
+
     /// The text, without surrounding white space.
     public let text: JSONText
     /// The members of the outer object, with their ranges in ``text``; empty when the root is not an object.
-    let outerMembers: [TextScan.Member]
+    let outerMembers: [JSONScan.Member]
     /// False when every integer was read as a double, because an integer of the text did not fit into 64 bits
     /// (`JSONNumbers.lenient`).
     public let hasExactIntegers: Bool
+    /// The tree; nil until it is built.
+    private let tree: Atomic<UnsafeMutablePointer<json_t>?>
 
-    /// Parses one JSON value of any kind.
+    /// Checks one JSON value of any kind.
     ///
-    /// - Parameter passedOn: the name of one member of the outer object that the caller uses only as text, which makes
-    ///   parsing faster. The parser checks this member like all others. ``text`` contains the member, but ``root`` does
-    ///   not.
     /// - Throws: `JSONError` with the position. Nothing is allocated for a text beyond `limits`.
-    public convenience init(
+    public init(
         _ bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict,
-        duplicates: JSONDuplicates = .refused, passedOn member: String? = nil
+        duplicates: JSONDuplicates = .refused
     ) throws(JSONError) {
         guard bytes.count <= limits.bytes else {
             throw JSONError(reason: .tooLarge, message: "the text is longer than \(limits.bytes) bytes")
         }
-        let scan = TextScan(bytes, depth: limits.depth, shortening: member)
-        if let offset = scan.firstTooDeep { throw .tooDeep(bytes, at: offset, limit: limits.depth) }
-        let shortened = scan.shortened
-        let (tree, isExact): (tree: UnsafeMutablePointer<json_t>, isExact: Bool)
-        do throws(JSONError) {
-            (tree, isExact) = try Self.parse(shortened ?? bytes, numbers: numbers, duplicates: duplicates)
-        } catch {
-            guard shortened != nil else { throw error }
-            // The error has positions in the shortened text, so the whole text is parsed for its error.
-            (tree, isExact) = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
-        }
-        if var member {
-            member.withUTF8 { name in
-                _ = name.withMemoryRebound(to: CChar.self) { json_object_deln(tree, $0.baseAddress, $0.count) }
+        let text = JSONText(trusted: Self.trimmed(bytes))
+        if let members = JSONScan.members(of: text.bytes, depth: limits.depth) {
+            (outerMembers, hasExactIntegers) = (members, true)
+            tree = Atomic(nil)
+        } else {
+            if let offset = Self.firstTooDeep(bytes, limit: limits.depth) {
+                throw .tooDeep(bytes, at: offset, limit: limits.depth)
             }
+            let parsed = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
+            (outerMembers, hasExactIntegers) = (text.memberRanges, parsed.isExact)
+            tree = Atomic(parsed.tree)
         }
-        let range = Self.trimmedRange(bytes)
-        let isWhole = range.count == bytes.count
-        self.init(
-            tree: tree, text: JSONText(trusted: isWhole ? bytes : Array(bytes[range])),
-            outerMembers: range.lowerBound == 0 ? scan.members : scan.members.map { $0.moved(by: -range.lowerBound) },
-            hasExactIntegers: isExact)
+        self.text = text
     }
 
-    /// Parses a text that the program has printed or parsed before. Accepts all numbers. If an object contains a name
+    /// Reads a text that the program has printed or parsed before. Accepts all numbers. If an object contains a name
     /// more than once, the last member with this name is used.
     ///
     /// - Throws: `JSONError` with the position, if the text is not valid JSON or its nesting is deeper than 2048.
@@ -61,25 +54,29 @@ public final class JSONDocument: @unchecked Sendable {
         try self.init(text.bytes, limits: JSONLimits(depth: 2048), numbers: .any, duplicates: .lastWins)
     }
 
-    private init(
-        tree: UnsafeMutablePointer<json_t>, text: JSONText, outerMembers: [TextScan.Member], hasExactIntegers: Bool
-    ) {
-        self.tree = tree
-        self.text = text
-        self.outerMembers = outerMembers
-        self.hasExactIntegers = hasExactIntegers
+    deinit { if let tree = tree.load(ordering: .acquiring) { json_decref(tree) } }
+
+    /// The root value. The first call may parse the text.
+    public var root: JSONValue { JSONValue(document: self, node: tree.load(ordering: .acquiring) ?? buildTree()) }
+
+    /// Parses a text that the scan has accepted. If several threads do so at the same time, the first tree remains.
+    private func buildTree() -> UnsafeMutablePointer<json_t> {
+        var failure = json_error_t()
+        // jansson accepts each text that the scan accepts. Its only error can be that memory is exhausted; the value
+        // is then `null`.
+        let built = Self.load(text.bytes, Int(JSON_DECODE_ANY), &failure) ?? json_null()!
+        let (isFirst, first) = tree.compareExchange(expected: nil, desired: built, ordering: .acquiringAndReleasing)
+        guard !isFirst, let first else { return built }
+        json_decref(built)
+        return first
     }
-
-    deinit { json_decref(tree) }
-
-    /// The root value.
-    public var root: JSONValue { JSONValue(document: self, node: tree) }
 
     /// Returns the members of the root object, in order, each with the exact bytes of its value; `nil` when the root is
     /// not an object.
-    public func rawMembers() -> [(name: String, value: JSONText)]? { root.kind == .object ? text.rawMembers() : nil }
+    public func rawMembers() -> [(name: String, value: JSONText)]? { text.rawMembers() }
 
-    private static func parse(
+    /// Parses a text with jansson. Returns the tree, which the caller must release, and whether its integers are exact.
+    static func parse(
         _ bytes: [UInt8], numbers: JSONNumbers, duplicates: JSONDuplicates
     ) throws(JSONError) -> (tree: UnsafeMutablePointer<json_t>, isExact: Bool) {
         var flags = Int(JSON_DECODE_ANY) | Int(JSON_ALLOW_NUL)
@@ -110,13 +107,33 @@ public final class JSONDocument: @unchecked Sendable {
         }
     }
 
-    /// The range of a text without surrounding white space.
-    private static func trimmedRange(_ bytes: [UInt8]) -> Range<Int> {
-        func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 }
-        guard let first = bytes.first, let last = bytes.last, isSpace(first) || isSpace(last),
-            let start = bytes.firstIndex(where: { !isSpace($0) }), let end = bytes.lastIndex(where: { !isSpace($0) })
-        else { return bytes.indices }
-        return start..<end + 1
+    /// The text without surrounding white space.
+    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+        guard let first = bytes.first, let last = bytes.last, first.isJSONSpace || last.isJSONSpace,
+            let start = bytes.firstIndex(where: { !$0.isJSONSpace }),
+            let end = bytes.lastIndex(where: { !$0.isJSONSpace })
+        else { return bytes }
+        return Array(bytes[start...end])
+    }
+
+    /// The position of the first bracket that is nested deeper than `limit`; nil if there is none. The text may be
+    /// invalid. The depth is checked before parsing, because the parser would build the whole tree.
+    private static func firstTooDeep(_ bytes: [UInt8], limit: Int) -> Int? {
+        bytes.withUnsafeBufferPointer { text in
+            var (at, depth) = (0, 0)
+            while at < text.count {
+                switch text[at] {
+                case UInt8(ascii: "\""): at = text.endOfString(from: at + 1)
+                case UInt8(ascii: "{"), UInt8(ascii: "["):
+                    depth += 1
+                    if depth > limit { return at }
+                case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+                default: break
+                }
+                at += 1
+            }
+            return nil
+        }
     }
 }
 

@@ -1,43 +1,32 @@
-/// The members of an object in their order, each with its parsed value and its exact bytes.
+import Glibc
+
+/// The members of an object in their order, each with the exact bytes of its value.
 ///
 /// An object of a request has few members, so a lookup compares the names one after another. The names are compared in
-/// the text, without creating strings.
+/// the text, without creating strings. If a name occurs more than once, the last member with this name is used.
 public struct JSONMembers: Sendable {
-    private let value: JSONValue
     private let text: JSONText
-    private let members: [TextScan.Member]
+    private let members: [JSONScan.Member]
 
     /// The members of the root of a document; nil when the root is not an object.
     public init?(_ document: JSONDocument) {
-        value = document.root
-        guard value.kind == .object else { return nil }
+        guard document.text.kind == .object else { return nil }
         text = document.text
         members = document.outerMembers
     }
 
-    /// The members of a value inside a document; nil when the value is not an object.
-    ///
-    /// - Parameter text: the bytes of the value.
-    public init?(_ value: JSONValue, text: JSONText) {
-        // In a document with repeated names, the text may belong to another value of the same name.
-        guard value.kind == .object, text.bytes.first == UInt8(ascii: "{") else { return nil }
-        self.value = value
+    /// The members of an object; nil when the value is not an object.
+    public init?(_ text: JSONText) {
+        guard text.kind == .object else { return nil }
         self.text = text
-        members = text.bytes.withUnsafeBufferPointer { bytes in
-            var members: [TextScan.Member] = []
-            JSONSpans(bytes: bytes).members(from: 0) { name, value in
-                members.append(TextScan.Member(name: name, value: value, in: bytes))
-                return true
-            }
-            return members
-        }
+        members = text.memberRanges
     }
 
     /// The names that are not in `known`, in order.
     public func names(otherThan known: [String]) -> [String] {
         text.bytes.withUnsafeBufferPointer { bytes in
             var others: [String] = []
-            for member in members where !known.contains(where: { member.isNamed($0, in: bytes) }) {
+            for member in members where !known.contains(where: { $0.isName(member.name, in: bytes) }) {
                 others.append(JSONText.name(bytes, member.name))
             }
             return others
@@ -46,21 +35,72 @@ public struct JSONMembers: Sendable {
 
     /// All members, in order, each with its bytes.
     public var all: [(name: String, value: JSONText)] {
-        text.bytes.withUnsafeBufferPointer { bytes in members.map { (JSONText.name(bytes, $0.name), self.bytes($0)) } }
+        text.bytes.withUnsafeBufferPointer { bytes in
+            members.map { (JSONText.name(bytes, $0.name), JSONText(trusted: Array(bytes[$0.value]))) }
+        }
     }
 
     /// True when there is a member with this name.
-    public func contains(_ name: String) -> Bool { member(name) != nil }
+    public func contains(_ name: String) -> Bool { range(of: name) != nil }
 
-    /// The parsed value of a member; nil when there is no such member, or when it was parsed only as text.
-    public subscript(name: String) -> JSONValue? { contains(name) ? value[name] : nil }
+    /// The value of a member; nil when there is no such member.
+    public subscript(name: String) -> JSONPart? { range(of: name).map { JSONPart(whole: text, range: $0) } }
 
     /// The exact bytes of a member's value; nil when there is no such member.
-    public func raw(_ name: String) -> JSONText? { member(name).map(bytes) }
+    public func raw(_ name: String) -> JSONText? { self[name]?.text }
 
-    private func member(_ name: String) -> TextScan.Member? {
-        text.bytes.withUnsafeBufferPointer { bytes in members.first { $0.isNamed(name, in: bytes) } }
+    /// The range of a member's value.
+    private func range(of name: String) -> Range<Int>? {
+        var name = name
+        return name.withUTF8 { name in
+            text.bytes.withUnsafeBufferPointer { bytes in
+                members.last { JSONText.isName(bytes, $0.name, name) }?.value
+            }
+        }
+    }
+}
+
+/// One value inside a JSON text that has been checked. Simple values are read from the bytes; jansson parses the others.
+public struct JSONPart: Sendable {
+    private let whole: JSONText
+    private let range: Range<Int>
+
+    fileprivate init(whole: JSONText, range: Range<Int>) {
+        self.whole = whole
+        self.range = range
     }
 
-    private func bytes(_ member: TextScan.Member) -> JSONText { JSONText(trusted: Array(text.bytes[member.value])) }
+    /// The kind of the value.
+    public var kind: JSONValue.Kind { JSONText.kind(of: whole.bytes[range]) }
+
+    /// True when this is `null`.
+    public var isNull: Bool { whole.bytes[range.lowerBound] == UInt8(ascii: "n") }
+
+    /// The exact bytes of the value.
+    public var text: JSONText { JSONText(trusted: Array(whole.bytes[range])) }
+
+    /// The parsed value. Each call parses the bytes.
+    public var value: JSONValue? { try? JSONDocument(text).root }
+
+    /// The text of a string; `nil` for any other value.
+    public var string: String? {
+        guard whole.bytes[range.lowerBound] == UInt8(ascii: "\"") else { return nil }
+        let content = whole.bytes.withUnsafeBufferPointer { bytes -> String? in
+            let content = UnsafeBufferPointer(rebasing: bytes[range.lowerBound + 1..<range.upperBound - 1])
+            guard memchr(bytes.baseAddress! + range.lowerBound, Int32(UInt8(ascii: "\\")), range.count) == nil else {
+                return nil
+            }
+            return String(decoding: content, as: UTF8.self)
+        }
+        return content ?? value?.string
+    }
+
+    /// The Boolean; `nil` for any other value.
+    public var boolean: Bool? {
+        switch whole.bytes[range.lowerBound] {
+        case UInt8(ascii: "t"): true
+        case UInt8(ascii: "f"): false
+        default: nil
+        }
+    }
 }

@@ -36,7 +36,7 @@ extension Dice {
     }
 
     private mutating func names() -> Tree {
-        .array((0..<size(70)).map { .string($0 < 5 ? pick(FailureStreak.names) : "member\($0)") })
+        .array((0..<size(70)).map { .string($0 < 5 ? pick(SampleValues.names) : "member\($0)") })
     }
 
     private mutating func keyword(_ depth: Int) -> Tree.Member {
@@ -44,7 +44,7 @@ extension Dice {
         case 0, 1:
             let kinds = ["object", "array", "string", "integer", "number", "boolean", "null"].map(Tree.string)
             return member("type", once(in: 3) ? .array([pick(kinds), pick(kinds)]) : pick(kinds))
-        case 2, 3: return member("properties", map(FailureStreak.names, depth))
+        case 2, 3: return member("properties", map(SampleValues.names, depth))
         case 4: return member("required", names())
         case 5: return member(pick(["dependentSchemas", "dependencies"]), map(["a", "b"], depth))
         case 6: return member("dependentRequired", .object([member("a", names()), member("b", names())]))
@@ -80,7 +80,7 @@ extension Dice {
             "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
             "minItems", "maxItems", "minProperties", "maxProperties", "minContains", "maxContains",
         ]
-        return member(pick(keywords), .plain(once(in: 2) ? "\(below(5))" : pick(FailureStreak.numbers + ["true"])))
+        return member(pick(keywords), .plain(once(in: 2) ? "\(below(5))" : pick(SampleValues.numbers + ["true"])))
     }
 
     private mutating func other() -> Tree.Member {

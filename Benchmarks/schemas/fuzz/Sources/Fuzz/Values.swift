@@ -1,5 +1,5 @@
 /// Values that have been trouble in some program or other.
-enum FailureStreak {
+enum SampleValues {
     static let numbers = [
         "0", "-0", "-0.0", "1", "-1", "1.0", "2", "3", "0.5", "1.5", "0.1", "1e-10", "5e-324", "1e308",
         "-1.7976931348623157e308", "2147483647", "2147483648", "4294967295", "4294967296", "9007199254740993",
@@ -27,14 +27,14 @@ extension Dice {
         room -= 1
         switch depth > 4 || room < 0 ? below(4) : below(7) {
         case 0: return .plain(pick(["null", "true", "false"]))
-        case 1, 2: return .plain(pick(FailureStreak.numbers))
-        case 3: return .string(pick(FailureStreak.strings))
+        case 1, 2: return .plain(pick(SampleValues.numbers))
+        case 3: return .string(pick(SampleValues.strings))
         case 4: return .array((0..<size(depth > 1 ? 8 : 40)).map { _ in value(depth: depth + 1) })
         default:
             return .object(
                 (0..<size(depth > 1 ? 8 : 80)).map { number in
                     Tree.Member(
-                        name: number < 6 ? pick(FailureStreak.names) : "member\(number)", value: value(depth: depth + 1))
+                        name: number < 6 ? pick(SampleValues.names) : "member\(number)", value: value(depth: depth + 1))
                 })
         }
     }
@@ -64,7 +64,7 @@ extension Dice {
             case 1: node = inner
             case 2: node = dice.value(depth: 3)
             case 3: node = .array([node, part])
-            case 4: node = .object([Tree.Member(name: dice.pick(FailureStreak.names), value: node)])
+            case 4: node = .object([Tree.Member(name: dice.pick(SampleValues.names), value: node)])
             default: dice.nudge(&node, part)
             }
         }
@@ -73,10 +73,10 @@ extension Dice {
     /// A change that leaves the kind of the value as it is.
     private mutating func nudge(_ node: inout Tree, _ part: Tree) {
         switch node {
-        case .plain: node = .plain(pick(FailureStreak.numbers + ["true", "false", "null"]))
+        case .plain: node = .plain(pick(SampleValues.numbers + ["true", "false", "null"]))
         case .string(let text):
             node = .string(
-                once(in: 2) ? pick(FailureStreak.strings) : String(decoding: mutation(of: Array(text.utf8)), as: UTF8.self))
+                once(in: 2) ? pick(SampleValues.strings) : String(decoding: mutation(of: Array(text.utf8)), as: UTF8.self))
         case .array(var elements):
             if once(in: 2) || elements.isEmpty {
                 elements.insert(part, at: below(elements.count + 1))
@@ -86,9 +86,9 @@ extension Dice {
             node = .array(elements)
         case .object(var members):
             switch below(members.isEmpty ? 1 : 4) {
-            case 0: members.append(Tree.Member(name: pick(FailureStreak.names), value: part))
+            case 0: members.append(Tree.Member(name: pick(SampleValues.names), value: part))
             case 1: members.remove(at: below(members.count))
-            case 2: members[below(members.count)].name = pick(FailureStreak.names)
+            case 2: members[below(members.count)].name = pick(SampleValues.names)
             default: members.swapAt(below(members.count), below(members.count))
             }
             node = .object(members)

@@ -1,4 +1,5 @@
-import JSON
+import CJansson
+@testable import JSON
 
 /// Text to parsed document, positions of errors, raw parts, pointers.
 enum DocumentsPart: Part {
@@ -17,6 +18,15 @@ enum DocumentsPart: Part {
 
     static func run(_ input: Input, _ dice: inout Dice, _ corpus: Corpus) -> Outcome {
         let limits = JSONLimits(depth: dice.pick([4, 64, 2048]), bytes: dice.pick([100, .max]))
+        if let members = JSONScan.members(of: input.bytes, depth: limits.depth) {
+            let parsed = try? JSONDocument.parse(input.bytes, numbers: .strict, duplicates: .refused)
+            guard let parsed, parsed.isExact else { return .wrong("the scan accepts a text that jansson rejects") }
+            json_decref(parsed.tree)
+            let raw = JSONText(trusted: input.bytes).memberRanges
+            guard raw.map(\.name) == members.map(\.name), raw.map(\.value) == members.map(\.value) else {
+                return .wrong("the scan finds other members")
+            }
+        }
         let numbers = dice.pick([JSONNumbers.strict, .lenient])
         let duplicates = dice.pick([JSONDuplicates.refused, .lastWins])
         do throws(JSONError) {
@@ -53,7 +63,7 @@ enum DocumentsPart: Part {
         if let again = Tree(Tree(document.root).bytes), again.bytes != Tree(document.root).bytes {
             return "printed and read again it is another value"
         }
-        let text = "/" + dice.pick(FailureStreak.strings) + "/" + dice.pick(["0", "1", "-1", "01", "99999999999999999999"])
+        let text = "/" + dice.pick(SampleValues.strings) + "/" + dice.pick(["0", "1", "-1", "01", "99999999999999999999"])
         if let pointer = JSONPointer(text) { _ = document.root.at(pointer) }
         return nil
     }

@@ -6,8 +6,8 @@ enum FormatsPart: Part {
 
     static func input(_ dice: inout Dice, _ corpus: Corpus) -> Input {
         if dice.once(in: 10) { return Input(bytes: dice.noise(80)) }
-        var bytes = Array(dice.pick(FailureStreak.strings).utf8)
-        if dice.once(in: 3) { bytes += Array(dice.pick(FailureStreak.strings).utf8) }
+        var bytes = Array(dice.pick(SampleValues.strings).utf8)
+        if dice.once(in: 3) { bytes += Array(dice.pick(SampleValues.strings).utf8) }
         return Input(bytes: dice.once(in: 10) ? bytes : dice.mutation(of: bytes))
     }
 
