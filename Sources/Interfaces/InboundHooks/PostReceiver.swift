@@ -4,6 +4,7 @@ import JSON
 import Locking
 import Logging
 public import Signing
+import Templates
 import Text
 
 /// Receives posts of other services: verifies the signature, renders the mapping and emits the events. Every request to
@@ -38,16 +39,32 @@ public final class PostReceiver: Sendable {
         try await registry.load(source, in: app)
     }
 
+    /// True when a source is in memory, so that ``prepare(_:in:)`` need not be called.
+    public func isPrepared(_ source: String, in app: String? = nil) -> Bool {
+        registry.receiver(source, in: app) != nil
+    }
+
     /// Accepts a post. Its events are durable when this method returns.
     ///
-    /// - Parameter app: the app in the path; nil for the first app.
-    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any invalid
-    ///   signature, in which case no event is stored; `.tooLarge` when the body, the mapped data or the work of the
-    ///   mapping exceeds its limit; `.malformed` for an invalid body; `.invalid` with the slug `mapping_failed` and one
-    ///   fault for each reference without a value; the errors of `ChatAccess.emit`.
+    /// - Throws: the errors of ``start(_:for:in:)`` and ``finish(_:)``.
     public func accept(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) async throws(ChatError) -> InboundReceipt {
+        switch try start(post, for: source, in: app) {
+        case .accepted(let receipt): receipt
+        case .verified(let verified): try await finish(verified)
+        }
+    }
+
+    /// Verifies a post. Also maps it and emits its events, if the mapping is short and nothing has to wait.
+    ///
+    /// - Parameter app: the app in the path; nil for the first app.
+    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any invalid
+    ///   signature, in which case no event is stored; `.tooLarge` when the body exceeds its limit; `.tooMany` when the
+    ///   app exceeds its rate.
+    public func start(
+        _ post: InboundPost, for source: String, in app: String? = nil
+    ) throws(ChatError) -> StartedPost {
         guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
         do throws(ChatError) {
             try checkSize(post)
@@ -75,7 +92,7 @@ public final class PostReceiver: Sendable {
             finish(request, receiver.source) { $0.record(error, of: post) }
             throw error
         }
-        return try await receive(post, receiver.source, request)
+        return emit(VerifiedPost(post: post, source: receiver.source, request: request))
     }
 
     /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. The log contains nothing of its
@@ -166,7 +183,10 @@ public final class PostReceiver: Sendable {
         request.identity = identity
         request.secretIndex = logged.secretIndex
         request.replayOf = id
-        return try await receive(post, source, request)
+        switch emit(VerifiedPost(post: post, source: source, request: request)) {
+        case .accepted(let receipt): return receipt
+        case .verified(let verified): return try await finish(verified)
+        }
     }
 }
 
@@ -189,7 +209,8 @@ extension PostReceiver {
     static func isEncoded(_ post: InboundPost, for source: Source) -> Bool {
         guard source.settings.scheme.signsBody else { return false }
         return post.headers.contains { name, value in
-            name.lowercased() == "content-encoding" && !["", "identity"].contains(value.lowercased())
+            name.utf8.count == 16 && name.lowercased() == "content-encoding"
+                && !["", "identity"].contains(value.lowercased())
         }
     }
 
@@ -220,44 +241,96 @@ extension PostReceiver {
         registry.requests.add(request, of: source.recordKey)
     }
 
-    /// Processes a verified post.
-    private func receive(
-        _ post: InboundPost, _ source: Source, _ request: InboundRequest
-    ) async throws(ChatError) -> InboundReceipt {
+    /// Maps a verified post and emits its events, if the mapping is short and nothing has to wait.
+    private func emit(_ verified: VerifiedPost) -> StartedPost {
+        let (post, source) = (verified.post, verified.source)
+        if let answer = Greeting(source.settings).answerVerified(post) {
+            return accepted(InboundReceipt(handshake: answer), verified)
+        }
+        // A mapping that fails here is applied once more by `finish`, which reports its error.
+        guard post.body.count <= Self.quickBytes,
+            var drafts = try? drafts(of: verified, TemplateLimits(steps: Self.quickSteps)), !drafts.isEmpty
+        else { return .verified(verified) }
+        var started = verified
         do throws(ChatError) {
-            let receipt: InboundReceipt
-            if let answer = Greeting(source.settings).answerVerified(post) {
-                receipt = InboundReceipt(handshake: answer)
-            } else {
-                // Runs off the event loop, which all requests share, because the mapping of even a small post may take
-                // long.
-                var drafts = try await asLongWork {
-                    () async throws(ChatError) -> [EventDraft] in
-                    try self.drafts(of: post, source, request.identity ?? .none)
-                }
-                let cause = InboundOrigin(source: source.id, request: request.id).cause
-                for index in drafts.indices { drafts[index].cause = cause }
-                receipt = try await emit(drafts, source.caller)
-            }
-            finish(request, source) { $0.record(receipt) }
+            let chat = chat(for: source)
+            let emit = try chat.start(&drafts)
+            if case .emitted(let outcome) = emit { return accepted(InboundReceipt(events: outcome.events), verified) }
+            started.stage = .started(chat, emit)
+        } catch {
+            started.stage = .failed(error)
+        }
+        return .verified(started)
+    }
+
+    /// Completes a post that ``start(_:for:in:)`` began. Its events are durable when this method returns.
+    ///
+    /// - Throws: `.tooLarge` when the mapped data or the work of the mapping exceeds its limit; `.malformed` for an
+    ///   invalid body; `.invalid` with the slug `mapping_failed` and one fault for each reference without a value; the
+    ///   errors of `ChatAccess.emit`.
+    public func finish(_ verified: VerifiedPost) async throws(ChatError) -> InboundReceipt {
+        do throws(ChatError) {
+            let receipt = InboundReceipt(events: try await events(of: verified))
+            finish(verified.request, verified.source) { $0.record(receipt) }
             return receipt
         } catch {
-            finish(request, source) { $0.record(error, of: post) }
-            await report(error, source)
+            finish(verified.request, verified.source) { $0.record(error, of: verified.post) }
+            await report(error, verified.source)
             throw error
         }
     }
 
-    private func drafts(
-        of post: InboundPost, _ source: Source, _ identity: DeliveryIdentity
-    ) throws(ChatError) -> [EventDraft] {
+    private func events(of verified: VerifiedPost) async throws(ChatError) -> [Appended] {
+        switch verified.stage {
+        case .failed(let error): throw Self.emitFailure(error)
+        case .started(let chat, let emit):
+            do throws(ChatError) { return try await chat.finish(emit).events } catch { throw Self.emitFailure(error) }
+        case nil:
+            // Runs off the event loop, which all requests share, because a mapping may take long.
+            let drafts = try await asLongWork { () async throws(ChatError) in
+                try self.drafts(of: verified, TemplateLimits())
+            }
+            guard !drafts.isEmpty else { return [] }
+            let chat = chat(for: verified.source)
+            do throws(ChatError) { return try await chat.emit(drafts).events } catch { throw Self.emitFailure(error) }
+        }
+    }
+
+    /// The error for events that are rejected. An invalid name comes from the sender's body. The body itself is
+    /// well-formed, so the error is not `.malformed`.
+    private static func emitFailure(_ error: ChatError) -> ChatError {
+        guard error.code == .malformed else { return error }
+        return ChatError(
+            .invalid, "the mapping makes an event that is rejected: \(error.message)", slug: "mapping_failed")
+    }
+
+    private func accepted(_ receipt: InboundReceipt, _ verified: VerifiedPost) -> StartedPost {
+        finish(verified.request, verified.source) { $0.record(receipt) }
+        return .accepted(receipt)
+    }
+
+    private func chat(for source: Source) -> ChatAccess {
+        var caller = source.caller
+        caller.meters = service.keyring.app(caller.app)?.meters
+        return service.chat(for: caller)
+    }
+
+    /// The maximum size in bytes of a body that is mapped on the event loop.
+    private static let quickBytes = 16 * 1024
+    /// The maximum number of steps of a mapping that is applied on the event loop. They take about 0.1 ms.
+    private static let quickSteps = 256
+
+    private func drafts(of verified: VerifiedPost, _ work: TemplateLimits) throws(ChatError) -> [EventDraft] {
+        let (source, identity) = (verified.source, verified.request.identity ?? .none)
         var drafts: [EventDraft] = []
         let mapping = source.settings.mapping
-        let bodies = try bodies(of: post, source, mapping, identity)
-        for (mapped, rendering) in zip(bodies, mapping.render(bodies, limits: service.limits)) {
+        let bodies = try bodies(of: verified.post, source, mapping, identity)
+        for (mapped, rendering) in zip(bodies, mapping.render(bodies, limits: service.limits, work)) {
             let filled = try rendering.events.map { result throws(ChatError) in try result.get() }
             drafts += Self.named(filled, identity, mapped.body, source.id)
         }
+        let cause = InboundOrigin(source: source.id, request: verified.request.id).cause
+        for index in drafts.indices { drafts[index].cause = cause }
         return drafts
     }
 
@@ -269,21 +342,6 @@ extension PostReceiver {
         if case .bodyPointer = identity { isNeeded = true }
         let bodies = isNeeded ? try PostBody.read(post, needs: mapping.needs, limits: service.limits) : [.unread]
         return bodies.map { MappedPost(source: source.id, message: post.message, query: post.query, body: $0) }
-    }
-
-    private func emit(_ drafts: [EventDraft], _ caller: Caller) async throws(ChatError) -> InboundReceipt {
-        guard !drafts.isEmpty else { return InboundReceipt() }
-        var caller = caller
-        caller.meters = service.keyring.app(caller.app)?.meters
-        do throws(ChatError) {
-            return InboundReceipt(events: try await service.chat(for: caller).emit(drafts).events)
-        } catch {
-            // The invalid name comes from the sender's body. The body itself is well-formed, so the error is not
-            // `.malformed`.
-            guard error.code == .malformed else { throw error }
-            throw ChatError(
-                .invalid, "the mapping makes an event that is rejected: \(error.message)", slug: "mapping_failed")
-        }
     }
 
     /// Returns the events with their deduplication keys. The keys are derived from the sender's delivery id, so that a
@@ -347,46 +405,24 @@ extension PostReceiver {
     }
 }
 
-/// Limits the rate of messages separately for each name, such as the path of a source. Permits a burst of messages for
-/// a name, and then one message per interval. Therefore no sender can fill a log with messages.
-final class LogRateLimit: Sendable {
-    private struct Bucket {
-        /// The state of the name's rate limit. Its meaning is defined by ``GenericCellRate``.
-        var fullAt: UInt64 = 0
-        var suppressed = 0
+/// The state of a post after ``PostReceiver/start(_:for:in:)``.
+public enum StartedPost: Sendable {
+    /// The post is complete.
+    case accepted(InboundReceipt)
+    /// The post is verified. ``PostReceiver/finish(_:)`` completes it.
+    case verified(VerifiedPost)
+}
+
+/// A post with a valid signature.
+public struct VerifiedPost: Sendable {
+    enum Stage {
+        case started(ChatAccess, StartedEmit)
+        case failed(ChatError)
     }
 
-    /// The maximum number of names in memory. When another name would exceed this number, all names are removed first.
-    /// Their limits start again.
-    private static let mostNames = 4096
-
-    private let buckets = Lock<[String: Bucket]>([:])
-    private let rate: GenericCellRate
-    private let start = ContinuousClock.now
-
-    /// Creates a limit.
-    ///
-    /// - Parameters:
-    ///   - burst: the number of messages permitted in succession.
-    ///   - interval: the time after which a further message is permitted.
-    init(burst: Int, interval: Duration) {
-        rate = GenericCellRate(window: UInt64(burst) * interval.nanoseconds, cost: interval.nanoseconds)
-    }
-
-    /// Counts a message for a name. Returns the number of messages that were suppressed since the last permitted
-    /// message for the name; nil when this message must be suppressed.
-    func admit(_ name: String, at now: ContinuousClock.Instant = .now) -> Int? {
-        buckets.withLock { buckets in
-            if buckets.count >= Self.mostNames, buckets[name] == nil { buckets.removeAll() }
-            var bucket = buckets[name] ?? Bucket()
-            defer { buckets[name] = bucket }
-            guard case .consumed(let fullAt) = rate.consume(fullAt: bucket.fullAt, at: (now - start).nanoseconds) else {
-                bucket.suppressed += 1
-                return nil
-            }
-            let suppressed = bucket.suppressed
-            bucket = Bucket(fullAt: fullAt)
-            return suppressed
-        }
-    }
+    let post: InboundPost
+    let source: Source
+    let request: InboundRequest
+    /// The state of the emit; nil when the post is not mapped yet.
+    var stage: Stage?
 }

@@ -266,7 +266,8 @@ public struct NativeAPI: Sendable {
         var routeOptions = RouteOptions()
         routeOptions.recordTooLarge = recordTooLargePost
         for address: RoutePattern in ["/in/{source}", "/in/{app}/{source}"] {
-            router.add(.post, address, body: inboundBody, options: routeOptions, handler: asPublic(postInbound))
+            router.add(
+                .post, address, body: inboundBody, options: routeOptions, handler: asPublic(starting: postInbound))
             router.add(.get, address, handler: asPublic(answerInboundChallenge))
             router.add(.options, address, handler: asPublic(answerInboundChallenge))
         }

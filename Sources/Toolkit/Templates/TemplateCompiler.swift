@@ -349,10 +349,10 @@ public struct TemplateLimits: Sendable {
     /// The maximum number of steps for rendering a template. One step is a value that is printed or compared, or 1 KiB
     /// that is scanned. This limits the cost of nested repetitions. The worst known case, for 1 MiB of hostile arrays,
     /// takes 0.2 s of CPU time. A template with 90 references that each scan 1 MiB is within the limit.
-    public var steps = 100_000
+    public var steps: Int
 
-    /// Creates the default limits.
-    public init() {}
+    /// Creates limits. All except the number of steps are the default.
+    public init(steps: Int = 100_000) { self.steps = steps }
 }
 
 /// A reference to a value of the context, for instance `body/user/id`, `header/X-Event` or `source`.

@@ -20,19 +20,20 @@ public enum Hex {
     /// Decodes a part of a text, such as the part after a prefix. Returns `nil` when the number of digits is odd, or
     /// when the part contains a character that is not a hexadecimal digit.
     public static func decode(_ text: Substring) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count / 2)
-        var high: UInt8?
-        for character in text.utf8 {
-            guard let value = value(of: character) else { return nil }
-            if let first = high {
-                bytes.append(first << 4 | value)
-                high = nil
-            } else {
-                high = value
+        var text = text
+        return text.withUTF8 { digits in
+            guard digits.count.isMultiple(of: 2) else { return nil }
+            var isValid = true
+            let bytes = [UInt8](unsafeUninitializedCapacity: digits.count / 2) { bytes, count in
+                for index in 0..<digits.count / 2 {
+                    let (high, low) = (value(of: digits[2 * index]), value(of: digits[2 * index + 1]))
+                    isValid = isValid && high != nil && low != nil
+                    bytes[index] = (high ?? 0) << 4 | (low ?? 0)
+                }
+                count = digits.count / 2
             }
+            return isValid ? bytes : nil
         }
-        return high == nil ? bytes : nil
     }
 
     /// Returns the lower-case ASCII digit for a value from 0 to 15.

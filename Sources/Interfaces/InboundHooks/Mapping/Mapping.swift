@@ -61,9 +61,13 @@ public struct Mapping: Sendable {
     }
 
     /// Renders the mapping for each body of one post. The bodies share the limits of one post.
-    func render(_ bodies: [MappedPost], limits: Limits) -> [Rendering] {
+    ///
+    /// - Parameter work: the limits of the templates.
+    func render(
+        _ bodies: [MappedPost], limits: Limits, _ work: TemplateLimits = TemplateLimits()
+    ) -> [Rendering] {
         guard let first = bodies.first else { return [] }
-        var renderer = MappingRenderer(first, limits)
+        var renderer = MappingRenderer(first, limits, work)
         return bodies.indices.map { index in
             if index > 0 { renderer.turn(to: bodies[index]) }
             renderer.visit(node)

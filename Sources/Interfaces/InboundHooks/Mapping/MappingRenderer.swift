@@ -21,9 +21,9 @@ struct MappingRenderer {
     private var bytesLeft: Int
     private var failures = 0
 
-    init(_ post: MappedPost, _ limits: Limits) {
+    init(_ post: MappedPost, _ limits: Limits, _ work: TemplateLimits) {
         self.limits = limits
-        run = TemplateRenderer(post)
+        run = TemplateRenderer(post, limits: work)
         bytesLeft = limits.batchBodyBytes
     }
 

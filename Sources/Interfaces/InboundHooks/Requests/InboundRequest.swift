@@ -67,8 +67,10 @@ public struct InboundRequest: Sendable {
 
     /// The approximate memory that the request uses, in bytes.
     var cost: Int {
-        let fields = (headers + query).reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
-        return 512 + body.count + fields + (reason?.utf8.count ?? 0)
+        func bytes(_ fields: [InboundPost.Field]) -> Int {
+            fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
+        }
+        return 512 + body.count + bytes(headers) + bytes(query) + (reason?.utf8.count ?? 0)
             + faults.reduce(0) { $0 + $1.place.utf8.count + $1.detail.utf8.count + 64 } + events.count * 48
     }
 }
@@ -166,7 +168,10 @@ extension InboundRequest {
             secretParts.contains { part in
                 let count = part.utf8CodeUnitCount
                 guard let start = name.baseAddress, name.count >= count else { return false }
-                return (0...name.count - count).contains { memcmp(start + $0, part.utf8Start, count) == 0 }
+                let first = part.utf8Start[0]
+                return (0...name.count - count).contains {
+                    name[$0] == first && memcmp(start + $0, part.utf8Start, count) == 0
+                }
             }
         }
     }

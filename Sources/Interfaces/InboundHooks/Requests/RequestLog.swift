@@ -28,21 +28,40 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// A queue of requests, the oldest first. It is an array with at most about 500 elements, so removing the first
-    /// element is cheap.
-    private struct Shelf {
-        var requests: [InboundRequest] = []
-        var bytes = 0
+    /// A logged request and the memory that it uses, in bytes.
+    private struct Entry {
+        let request: InboundRequest
+        let bytes: Int
+    }
 
-        mutating func add(_ request: InboundRequest) {
-            requests.append(request)
-            bytes += request.cost
+    /// A queue of requests, the oldest first.
+    private struct Shelf {
+        /// The entries. Those before ``first`` have been removed and are nil.
+        private var entries: [Entry?] = []
+        private var first = 0
+        private(set) var bytes = 0
+
+        var count: Int { entries.count - first }
+        var oldest: Timetoken? { first < entries.count ? entries[first]?.request.at : nil }
+        var requests: [InboundRequest] { entries[first...].compactMap { $0?.request } }
+
+        mutating func add(_ entry: Entry) {
+            entries.append(entry)
+            bytes += entry.bytes
         }
 
-        mutating func dropOldest() -> InboundRequest {
-            let request = requests.removeFirst()
-            bytes -= request.cost
-            return request
+        /// Removes the oldest entry; returns nil when there is none. The space of removed entries is used again when
+        /// they are half of the array, so an entry is moved once on average.
+        mutating func dropOldest() -> Entry? {
+            guard first < entries.count, let entry = entries[first] else { return nil }
+            entries[first] = nil
+            first += 1
+            bytes -= entry.bytes
+            if first >= 16, first * 2 >= entries.count {
+                entries.removeFirst(first)
+                first = 0
+            }
+            return entry
         }
     }
 
@@ -50,26 +69,31 @@ final class RequestLog: Sendable {
         var known = Shelf()
         var strange = Shelf()
         var bytes: Int { known.bytes + strange.bytes }
-        var oldest: Timetoken? { [known, strange].compactMap { $0.requests.first?.at }.min() }
+        var oldest: Timetoken? {
+            guard let known = known.oldest else { return strange.oldest }
+            return strange.oldest.map { min(known, $0) } ?? known
+        }
 
         /// Adds a request. Returns the requests that exceed the bounds, after removing them.
-        mutating func add(_ request: InboundRequest, _ bounds: Bounds) -> [InboundRequest] {
-            var gone: [InboundRequest] = []
-            if request.identity == nil {
-                strange.add(request)
-                while strange.requests.count > bounds.unauthenticatedRequests { gone.append(strange.dropOldest()) }
+        mutating func add(_ entry: Entry, _ bounds: Bounds) -> [Entry] {
+            var gone: [Entry] = []
+            if entry.request.identity == nil {
+                strange.add(entry)
+                while strange.count > bounds.unauthenticatedRequests, let old = strange.dropOldest() {
+                    gone.append(old)
+                }
             } else {
-                known.add(request)
-                while known.requests.count > bounds.requests { gone.append(known.dropOldest()) }
+                known.add(entry)
+                while known.count > bounds.requests, let old = known.dropOldest() { gone.append(old) }
             }
-            while bytes > bounds.bytesPerSource { gone.append(dropOldest()) }
-            while let oldest, oldest.adding(bounds.age) < request.at { gone.append(dropOldest()) }
+            while bytes > bounds.bytesPerSource, let old = dropOldest() { gone.append(old) }
+            while let oldest, oldest.adding(bounds.age) < entry.request.at, let old = dropOldest() { gone.append(old) }
             return gone
         }
 
-        mutating func dropOldest() -> InboundRequest {
-            guard let strangest = strange.requests.first?.at else { return known.dropOldest() }
-            if let first = known.requests.first?.at, first < strangest { return known.dropOldest() }
+        mutating func dropOldest() -> Entry? {
+            guard let strangest = strange.oldest else { return known.dropOldest() }
+            if let first = known.oldest, first < strangest { return known.dropOldest() }
             return strange.dropOldest()
         }
     }
@@ -85,10 +109,11 @@ final class RequestLog: Sendable {
         /// - Returns: the record keys of the dropped requests.
         mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
             // The queues are changed in place. A copy of them would copy all requests.
-            let gone = sources[source, default: RequestQueues()].add(request, bounds)
-            bytes += request.cost
-            bytes -= gone.reduce(0) { $0 + $1.cost }
-            var keys = gone.map { $0.key(of: source) }
+            let entry = Entry(request: request, bytes: request.cost)
+            let gone = sources[source, default: RequestQueues()].add(entry, bounds)
+            bytes += entry.bytes
+            bytes -= gone.reduce(0) { $0 + $1.bytes }
+            var keys = gone.map { $0.request.key(of: source) }
             while bytes > bounds.bytesInAll, let key = dropOldest() { keys.append(key) }
             return keys
         }
@@ -114,11 +139,12 @@ final class RequestLog: Sendable {
             let oldest = sources.min { left, right in
                 (left.value.oldest ?? .distantFuture) < (right.value.oldest ?? .distantFuture)
             }
-            guard let key = oldest?.key, var shelves = oldest?.value else { return nil }
-            let request = shelves.dropOldest()
-            bytes -= request.cost
+            guard let key = oldest?.key, var shelves = oldest?.value, let entry = shelves.dropOldest() else {
+                return nil
+            }
+            bytes -= entry.bytes
             sources[key] = shelves.oldest == nil ? nil : shelves
-            return request.key(of: key)
+            return entry.request.key(of: key)
         }
     }
 

@@ -8,11 +8,24 @@ import Signing
 extension NativeAPI {
     /// `POST /in/{source}` and `POST /in/{app}/{source}`: accepts a post of another service. The signature of the post
     /// authenticates the service.
-    func postInbound(_ request: Request) async throws -> Response {
-        let (post, source, app) = (post(request), request.name("source"), request.parameters["app"])
-        try await inbound.receiver.prepare(source, in: app)
+    @Sendable func postInbound(_ request: Request) throws -> Handler.Reply {
+        let (source, app) = (request.name("source"), request.parameters["app"])
+        guard inbound.receiver.isPrepared(source, in: app) else {
+            return .later {
+                try await inbound.receiver.prepare(source, in: app)
+                return try await accept(request, for: source, in: app).response()
+            }
+        }
+        return try accept(request, for: source, in: app)
+    }
+
+    private func accept(_ request: Request, for source: String, in app: String?) throws -> Handler.Reply {
+        let post = post(request)
         guard !inbound.receiver.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
-        return try await inbound.receiver.accept(post, for: source, in: app).response
+        switch try inbound.receiver.start(post, for: source, in: app) {
+        case .accepted(let receipt): return .now(receipt.response)
+        case .verified(let verified): return .later { try await inbound.receiver.finish(verified).response }
+        }
     }
 
     /// Logs a post that is larger than the limit. The server rejects the post, and the source's owner finds it in the

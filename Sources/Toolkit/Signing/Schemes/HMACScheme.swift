@@ -101,11 +101,17 @@ public struct HMACScheme: SignatureScheme {
     }
 
     private func candidates(in header: String) -> [[UInt8]] {
-        header.utf8.split(separator: UInt8(ascii: ",")).compactMap { part in
-            let value = Substring(part).trimmingBlanks()
-            guard value.hasPrefix(prefix) else { return nil }
-            return encoding.decode(value.dropFirst(prefix.count))
+        var found: [[UInt8]] = []
+        var rest = header[...]
+        while !rest.isEmpty {
+            let end = rest.utf8.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
+            let value = rest[..<end].trimmingBlanks()
+            rest = end == rest.endIndex ? "" : rest[rest.utf8.index(after: end)...]
+            guard value.utf8.starts(with: prefix.utf8) else { continue }
+            let digits = value[value.utf8.index(value.startIndex, offsetBy: prefix.utf8.count)...]
+            if let signature = encoding.decode(digits) { found.append(signature) }
         }
+        return found
     }
 
     private func identity(_ id: String?) -> DeliveryIdentity {

@@ -61,9 +61,11 @@ public struct SignedMessage {
         form: @escaping () -> [Field]? = { nil }
     ) {
         let lookUp = { (name: String) -> String? in
-            let (name, length) = (name.lowercased(), name.utf8.count)
-            let values = headers.filter { $0.name.utf8.count == length && $0.name.lowercased() == name }.map(\.value)
-            return values.isEmpty ? nil : values.joined(separator: ", ")
+            var list: String?
+            for field in headers where field.name.equalsIgnoringCase(name) {
+                list = list.map { $0 + ", " + field.value } ?? field.value
+            }
+            return list
         }
         self.init(body: body, url: url, method: method, header: lookUp, form: form)
     }
@@ -88,6 +90,14 @@ public struct SignedMessage {
     func requiredURL() throws(SignatureRejection) -> String {
         guard let url else { throw .urlUnknown }
         return url
+    }
+}
+
+extension String {
+    /// True when both texts are equal if upper-case and lower-case letters of ASCII are treated as equal.
+    fileprivate func equalsIgnoringCase(_ other: String) -> Bool {
+        func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
+        return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { lower($0) == lower($1) }
     }
 }
 

@@ -17,7 +17,7 @@ enum PatternsPart: Part {
             let isValid = Pattern.isSyntacticallyValid(source)
             guard let pattern = try? Pattern(source) else { return Outcome() }
             guard isValid else { return .wrong("it compiles although it is not valid") }
-            let engines = Pattern.Engine.allCases.compactMap { try? Pattern(source, engine: $0) }
+            let engines = Pattern.Matcher.allCases.compactMap { try? Pattern(source, engine: $0) }
             for text in input.others {
                 if let complaint = complaint(about: pattern, engines, text) { return .wrong(complaint) }
             }
