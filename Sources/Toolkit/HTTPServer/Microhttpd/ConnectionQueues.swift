@@ -1,44 +1,54 @@
 import Locking
 
 /// All connections by phase, with one queue for each phase that has a deadline.
-struct ConnectionQueues {
-    private var queues: [DeadlineQueue]
+final class ConnectionQueues {
+    private let header, idle, body, reply: DeadlineQueue
 
     init(_ deadlines: ServerOptions.Deadlines) {
-        queues = [
-            DeadlineQueue(allowance: deadlines.header), DeadlineQueue(allowance: deadlines.keepAliveIdle),
-            DeadlineQueue(allowance: deadlines.bodyIdle), DeadlineQueue(allowance: deadlines.replyIdle),
-        ]
+        header = DeadlineQueue(allowance: deadlines.header)
+        idle = DeadlineQueue(allowance: deadlines.keepAliveIdle)
+        body = DeadlineQueue(allowance: deadlines.bodyIdle)
+        reply = DeadlineQueue(allowance: deadlines.replyIdle)
+    }
+
+    private func queue(of phase: HTTPConnection.Phase) -> DeadlineQueue? {
+        switch phase {
+        case .header: header
+        case .idle: idle
+        case .body: body
+        case .reply: reply
+        case .working: nil
+        }
     }
 
     /// Moves a connection to the end of a phase's queue, also when the connection already is in that phase. This
     /// restarts the deadline.
-    mutating func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
-        leave(peer)
+    func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase, now: MonotonicTime) {
+        queue(of: peer.phase)?.remove(peer)
         peer.phase = phase
-        if phase != .working { queues[phase.rawValue].append(peer, now: now) }
+        queue(of: phase)?.append(peer, now: now)
     }
 
-    mutating func leave(_ peer: HTTPConnection) {
-        if peer.phase != .working { queues[peer.phase.rawValue].remove(peer) }
+    func leave(_ peer: HTTPConnection) {
+        queue(of: peer.phase)?.remove(peer)
         peer.phase = .working
     }
 
     /// Returns the connection that has been in this phase the longest; `nil` when there is none.
     func longest(in phase: HTTPConnection.Phase) -> HTTPConnection? {
-        queues[phase.rawValue].first?.takeUnretainedValue()
+        queue(of: phase)?.first?.takeUnretainedValue()
     }
 
     /// Returns a connection whose deadline has passed; `nil` when there is none.
     func expired(at now: MonotonicTime) -> HTTPConnection? {
-        for queue in queues {
+        for queue in [header, idle, body, reply] {
             if let next = queue.next, next <= now { return queue.first?.takeUnretainedValue() }
         }
         return nil
     }
 
     /// The earliest deadline of all connections; `nil` when no connection has a deadline.
-    var nextDeadline: MonotonicTime? { queues.compactMap(\.next).min() }
+    var nextDeadline: MonotonicTime? { [header, idle, body, reply].compactMap(\.next).min() }
 }
 
 /// A queue of connections that have the same time limit, in the order of their deadlines.
@@ -46,7 +56,7 @@ struct ConnectionQueues {
 /// All connections have the same time limit, so the connection that was added last also expires last. The queue is a
 /// linked list, so adding or removing a connection allocates no memory and changes only a few pointers. The queue does
 /// not retain its connections. A connection must be removed before it is released.
-struct DeadlineQueue {
+final class DeadlineQueue {
     private let allowance: UInt64
     private(set) var first: Unmanaged<HTTPConnection>?
     private var last: Unmanaged<HTTPConnection>?
@@ -58,7 +68,7 @@ struct DeadlineQueue {
     /// The deadline of the first connection; `nil` when the queue is empty.
     var next: MonotonicTime? { first?._withUnsafeGuaranteedRef { $0.deadline } }
 
-    mutating func append(_ peer: HTTPConnection, now: MonotonicTime) {
+    func append(_ peer: HTTPConnection, now: MonotonicTime) {
         peer.deadline = MonotonicTime(nanoseconds: now.nanoseconds &+ allowance)
         peer.previous = last
         peer.next = nil
@@ -71,7 +81,7 @@ struct DeadlineQueue {
         last = new
     }
 
-    mutating func remove(_ peer: HTTPConnection) {
+    func remove(_ peer: HTTPConnection) {
         if let previous = peer.previous {
             previous._withUnsafeGuaranteedRef { $0.next = peer.next }
         } else {

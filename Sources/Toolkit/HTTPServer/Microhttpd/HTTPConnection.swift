@@ -6,7 +6,7 @@ import Locking
 /// One HTTP connection while libmicrohttpd owns it.
 final class HTTPConnection {
     /// The current activity of a connection, which determines its deadline.
-    enum Phase: Int, CaseIterable {
+    enum Phase {
         /// The line and header of a request are being read.
         case header
         /// The connection is open between two requests.

@@ -32,7 +32,7 @@ final class ServerCore: @unchecked Sendable {
     /// The bytes of a header that were read before its connection was moved to ``longHeaderDaemon``, by descriptor.
     var movedBytes: [Int32: ArraySlice<UInt8>] = [:]
     var listener: Listener?
-    var queues: ConnectionQueues
+    let queues: ConnectionQueues
     /// The connections that the library owns, by descriptor.
     var peers: [Int32: HTTPConnection] = [:]
     var addressCounts: [RemoteAddress: Int] = [:]
