@@ -24,9 +24,10 @@ func tests(_ name: String, uses: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
 }
 
-/// Lets libmicrohttpd call the function `recv` of the program (HTTPServer/Microhttpd/LongHeaders.swift). The default
-/// linker of a debug build does not export it otherwise.
-let exportsReceive = LinkerSetting.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=recv"])
+/// Lets libmicrohttpd call the functions `recv`, `send` and `sendmsg` of the program (HTTPServer/Microhttpd/
+/// LongHeaders.swift and HeldResponses.swift). The default linker of a debug build does not export them otherwise.
+let exportsSocketCalls = LinkerSetting.unsafeFlags(
+    ["recv", "send", "sendmsg"].flatMap { ["-Xlinker", "--export-dynamic-symbol=\($0)"] })
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -137,7 +138,7 @@ let package = Package(
             name: "parley", dependencies: ["ParleyCommands"], path: "Sources/App/parley", swiftSettings: strict,
             // In the place of the C library's allocator, which keeps too little at hand for hundreds of requests under
             // way: a quarter of an emit's CPU (docs/performance.md).
-            linkerSettings: [.linkedLibrary("jemalloc"), exportsReceive]),
+            linkerSettings: [.linkedLibrary("jemalloc"), exportsSocketCalls]),
 
         // A program of Examples/, built with everything else so that it stays true.
         .executableTarget(name: "converse", dependencies: ["ChatKit", "ChatRemote"], path: "Examples/swift"),
@@ -147,7 +148,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["Locking"], path: "Tests/Support/TestSupport", swiftSettings: strict),
         .target(
             name: "HTTPSupport", dependencies: ["HTTPServer"], path: "Tests/Support/HTTPSupport",
-            swiftSettings: strict, linkerSettings: [exportsReceive]),
+            swiftSettings: strict, linkerSettings: [exportsSocketCalls]),
         .target(
             name: "PostgresSupport", dependencies: ["Locking", "Postgres", "TestSupport"],
             path: "Tests/Support/PostgresSupport", swiftSettings: strict),

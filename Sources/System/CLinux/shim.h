@@ -7,7 +7,9 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <unistd.h>
 
 // Sets the name of the calling thread. The kernel stores only the first 15 bytes. `prctl` is variadic, so Swift cannot
 // call it.
@@ -21,6 +23,12 @@ extern int accept4(int descriptor, struct sockaddr *address, socklen_t *length, 
 
 static inline int shim_accept(int descriptor, struct sockaddr *address, socklen_t *length) {
     return accept4(descriptor, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// Sends a message as `sendmsg` does. The program replaces `sendmsg` (HTTPServer/Microhttpd/HeldResponses.swift), so this
+// function calls the kernel.
+static inline ssize_t shim_send_message(int descriptor, const void *message, int flags) {
+    return syscall(SYS_sendmsg, descriptor, message, flags);
 }
 
 // Reads a member of the kernel's `struct tcp_info`; returns -1 if the kernel does not provide the member. glibc's

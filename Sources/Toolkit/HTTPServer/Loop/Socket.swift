@@ -56,11 +56,11 @@ enum Socket {
     /// Turns on keepalive probes, which the kernel sends while the connection carries no other data.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
-    /// Turns the option `TCP_CORK` on or off. While it is on, the kernel delays written bytes until a packet is full,
-    /// for at most 200 ms.
-    static func hold(_ descriptor: Int32, _ isHeld: Bool) {
-        set(descriptor, Int32(IPPROTO_TCP), TCP_CORK, isHeld ? 1 : 0)
-    }
+    /// `MSG_MORE`: the kernel delays the bytes until a packet is full, until ``push(_:)``, or for at most 200 ms.
+    static var moreFollows: Int32 { 0x8000 }
+
+    /// Makes the kernel send delayed bytes. `TCP_NODELAY` has this effect even if it is set already.
+    static func push(_ descriptor: Int32) { set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
 
     /// Sets an integer option. Errors are ignored: a socket that rejects the option works without it.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {

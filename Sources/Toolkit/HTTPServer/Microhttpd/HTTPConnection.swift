@@ -36,8 +36,6 @@ final class HTTPConnection {
     /// True when this server has ended the connection or duplicated its socket. Nothing more may be sent through this
     /// object.
     var isSilenced = false
-    /// True while the kernel delays the response (`TCP_CORK`), until ``ServerCore/sendHeldAnswers()``.
-    var isAnswerHeld = false
     /// True when the client has closed its side of the connection, even if no request was in progress at that time.
     /// Known only after ``watch()``.
     private(set) var hasEnded = false

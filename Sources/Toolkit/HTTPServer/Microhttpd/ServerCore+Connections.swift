@@ -110,7 +110,7 @@ extension ServerCore {
         }
         queues.leave(peer)
         peer.unwatch()
-        peer.isAnswerHeld = false
+        if heldDescriptor == peer.descriptor { heldDescriptor = -1 }
         peers[peer.descriptor] = nil
         dropPartialHeader(of: peer)
         if peer.hasLongHeaders {

@@ -16,35 +16,8 @@ extension ServerCore {
         }
         if closing || isDraining { reply.add("Connection", "close") }
         counters.bodyBytesSent += UInt64(reply.knownLength)
-        if response.body.isWhole { hold(answerOf: exchange.peer) }
+        if response.body.isWhole { hold(responseOf: exchange.peer) }
         return reply.queue()
-    }
-
-    /// The maximum number of responses that the kernel delays at the same time.
-    private static let heldTogether = 32
-
-    /// Makes the kernel delay a response until ``sendHeldAnswers()``, if one run of the library queues several
-    /// responses.
-    ///
-    /// Waking a client process on the same machine costs as much as sending the response. With the delay, a client
-    /// process with many connections is woken once for all its responses.
-    private func hold(answerOf peer: HTTPConnection) {
-        answersOfRun += 1
-        guard !isSecure, answersOfRun > 1 || answersOfLastRun > 1, !peer.isAnswerHeld else { return }
-        if heldAnswers.count == Self.heldTogether { sendHeldAnswers() }
-        peer.isAnswerHeld = true
-        heldAnswers.append(peer)
-        Socket.hold(peer.descriptor, true)
-    }
-
-    /// Makes the kernel send the delayed responses. If a response is not completely written yet, its remaining bytes
-    /// are not delayed.
-    func sendHeldAnswers() {
-        for peer in heldAnswers where peer.isAnswerHeld {
-            peer.isAnswerHeld = false
-            Socket.hold(peer.descriptor, false)
-        }
-        heldAnswers.removeAll(keepingCapacity: true)
     }
 
     /// Returns the replacement for the error page that the library has announced, and forgets the announcement.

@@ -51,12 +51,14 @@ final class ServerCore: @unchecked Sendable {
     var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
     /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
-    /// The connections whose responses the kernel delays during this run of the library.
-    var heldAnswers: [HTTPConnection] = []
+    /// The sockets of the connections whose responses the kernel delays during this run of the library.
+    var heldResponses: [Int32] = []
+    /// The socket of the response that was queued last, if the kernel delays that response; -1 otherwise.
+    var heldDescriptor: Int32 = -1
     /// The number of responses in the current run of the library.
-    var answersOfRun = 0
+    var responsesOfRun = 0
     /// The number of responses in the previous run of the library.
-    var answersOfLastRun = 0
+    var responsesOfLastRun = 0
     var streams: StreamRegistry
     var isDraining = false
     /// True when the drain time has passed. This can happen before `drainWaiter` is set.
@@ -125,9 +127,9 @@ extension ServerCore {
             daemon.runIfNeeded()
             longHeaderDaemon?.runIfNeeded()
         }
-        sendHeldAnswers()
-        answersOfLastRun = answersOfRun
-        answersOfRun = 0
+        sendHeldResponses()
+        responsesOfLastRun = responsesOfRun
+        responsesOfRun = 0
     }
 
     func start() async throws {
