@@ -2,17 +2,12 @@ import Glibc
 
 /// Header fields in the order of the message. Names are compared without regard to case.
 ///
-/// All names and values share one buffer. A request carries about ten fields and most handlers read two of them, so
-/// strings are created only for the fields that are read.
+/// All fields share one buffer. A request carries about ten fields and most handlers read two of them, so strings are
+/// created only for the fields that are read.
 public struct Headers: Sendable {
-    private struct Field: Sendable {
-        var start: Int
-        var nameLength: Int
-        var valueLength: Int
-    }
-
+    /// The fields. Each consists of the length of its name and the length of its value, as two 32-bit integers, and of
+    /// its name and its value.
     private var text: [UInt8] = []
-    private var fields: [Field] = []
     /// The lengths of all names as a bit set: bit `n` is set when a name has `n` bytes (modulo 64). Most lookups are
     /// for names that no field has. This set ends many of them without a search.
     private var nameLengths: UInt64 = 0
@@ -27,41 +22,68 @@ public struct Headers: Sendable {
         }
     }
 
-    /// The number of fields. Repeated names are counted each time.
-    var count: Int { fields.count }
-
-    /// Appends a field.
-    mutating func append(name: String, value: String) {
-        var name = name
-        var value = value
-        name.withUTF8 { name in
-            value.withUTF8 { append(name: UnsafeRawBufferPointer(name), value: UnsafeRawBufferPointer($0)) }
+    /// Creates the list of the fields that `write` writes.
+    ///
+    /// - Parameter capacity: the number of bytes that all fields need, each with ``Writer/overhead``.
+    init(capacity: Int, _ write: (inout Writer) -> Void) {
+        // Much cheaper than `Array(unsafeUninitializedCapacity:)`, which the compiler does not specialize.
+        (text, nameLengths) = withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 4) { memory in
+            var writer = Writer(memory)
+            write(&writer)
+            return (Array(UnsafeRawBufferPointer(rebasing: memory[..<writer.count])), writer.nameLengths)
         }
     }
 
-    mutating func reserve(fields count: Int, bytes: Int) {
-        fields.reserveCapacity(count)
-        text.reserveCapacity(bytes)
+    /// Writes the fields of a new list.
+    struct Writer {
+        /// The number of bytes that a field needs besides its name and its value.
+        static let overhead = 8
+
+        private let buffer: UnsafeMutableRawBufferPointer
+        fileprivate private(set) var count = 0
+        fileprivate private(set) var nameLengths: UInt64 = 0
+
+        fileprivate init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
+
+        /// Writes a field after the previous ones. Returns false, and writes nothing, if the capacity is too small.
+        mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+            let size = Self.overhead + name.count + value.count
+            guard size <= buffer.count - count, let start = buffer.baseAddress.map({ $0 + count }) else { return false }
+            start.storeBytes(of: UInt32(truncatingIfNeeded: name.count), as: UInt32.self)
+            start.storeBytes(of: UInt32(truncatingIfNeeded: value.count), toByteOffset: 4, as: UInt32.self)
+            let text = start + Self.overhead
+            if let bytes = name.baseAddress { text.copyMemory(from: bytes, byteCount: name.count) }
+            if let bytes = value.baseAddress { (text + name.count).copyMemory(from: bytes, byteCount: value.count) }
+            count += size
+            nameLengths |= 1 << UInt64(name.count % 64)
+            return true
+        }
     }
 
-    mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        fields.append(Field(start: text.count, nameLength: name.count, valueLength: value.count))
+    /// Appends a field.
+    mutating func append(name: String, value: String) {
+        let (name, value) = (Array(name.utf8), Array(value.utf8))
+        for length in [name.count, value.count] {
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: length)) { text.append(contentsOf: $0) }
+        }
+        text += name + value
         nameLengths |= 1 << UInt64(name.count % 64)
-        text.append(contentsOf: name)
-        text.append(contentsOf: value)
     }
 
     /// The value of the first field with this name, without surrounding white space; `nil` when there is none.
     public subscript(name: String) -> String? {
-        index(of: name).map { value(of: fields[$0]) }
+        withValue(of: name) { String(decoding: $0, as: UTF8.self) }
     }
 
     /// Calls `body` with the bytes of the first field with this name, without surrounding white space. Returns nil and
     /// does not call `body` when there is no such field.
     public func withValue<Result>(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
-        guard let index = index(of: name) else { return nil }
-        let range = range(of: fields[index])
-        return text.withUnsafeBufferPointer { body(UnsafeBufferPointer(rebasing: $0[range])) }
+        var result: Result?
+        search(name) { value in
+            result = body(value)
+            return false
+        }
+        return result
     }
 
     /// True when the first field with this name has exactly this value.
@@ -74,53 +96,76 @@ public struct Headers: Sendable {
     /// The values of all fields with this name, in order.
     public subscript(all name: String) -> [String] {
         var values: [String] = []
-        var next = index(of: name)
-        while let index = next {
-            values.append(value(of: fields[index]))
-            next = self.index(of: name, from: index + 1)
+        search(name) { value in
+            values.append(String(decoding: value, as: UTF8.self))
+            return true
         }
         return values
     }
 
     /// True when a field with this name exists.
     public func contains(_ name: String) -> Bool {
-        index(of: name) != nil
+        withValue(of: name) { _ in true } ?? false
     }
 
     /// All fields in order, as strings.
     public var all: [(name: String, value: String)] {
-        fields.map { (String(decoding: text[$0.start..<$0.start + $0.nameLength], as: UTF8.self), value(of: $0)) }
+        var all: [(name: String, value: String)] = []
+        text.withUnsafeBytes { text in
+            var fields = FieldIterator(text)
+            while let field = fields.next() {
+                let value = String(decoding: Self.trimmed(field.value), as: UTF8.self)
+                all.append((String(decoding: field.name, as: UTF8.self), value))
+            }
+        }
+        return all
     }
 
-    /// Returns the index of the first field with a name, not before `start`; nil when there is none.
-    private func index(of name: String, from start: Int = 0) -> Int? {
-        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return nil }
+    /// Calls `body` with the value of each field with this name, without surrounding white space, until `body` returns
+    /// false.
+    private func search(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Bool) {
+        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return }
         var name = name
-        return name.withUTF8 { name in
-            text.withUnsafeBufferPointer { text in
-                fields[start...].firstIndex { field in
-                    field.nameLength == name.count && Self.isEqual(text, field.start, name)
+        name.withUTF8 { name in
+            text.withUnsafeBytes { text in
+                var fields = FieldIterator(text)
+                while let field = fields.next() {
+                    guard field.name.count == name.count, Self.isEqual(field.name, name) else { continue }
+                    guard body(Self.trimmed(field.value)) else { return }
                 }
             }
         }
     }
 
-    /// True when the bytes of `text` from `start` begin with `name`, without regard to the case of ASCII letters.
-    private static func isEqual(
-        _ text: UnsafeBufferPointer<UInt8>, _ start: Int, _ name: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        memcmp(text.baseAddress! + start, name.baseAddress!, name.count) == 0
-            || name.indices.allSatisfy { ASCII.lowercased(text[start + $0]) == ASCII.lowercased(name[$0]) }
+    private struct FieldIterator {
+        private var rest: UnsafeRawBufferPointer
+
+        init(_ text: UnsafeRawBufferPointer) { rest = text }
+
+        mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
+            guard let start = rest.baseAddress, !rest.isEmpty else { return nil }
+            let nameLength = Int(start.loadUnaligned(as: UInt32.self))
+            let valueLength = Int(start.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
+            let name = UnsafeRawBufferPointer(start: start + Writer.overhead, count: nameLength)
+            let value = UnsafeRawBufferPointer(start: start + Writer.overhead + nameLength, count: valueLength)
+            let size = Writer.overhead + nameLength + valueLength
+            rest = UnsafeRawBufferPointer(start: start + size, count: rest.count - size)
+            return (name, value)
+        }
     }
 
-    private func value(of field: Field) -> String { String(decoding: text[range(of: field)], as: UTF8.self) }
+    /// True when two texts of the same length are equal without regard to the case of ASCII letters.
+    private static func isEqual(_ text: UnsafeRawBufferPointer, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard let first = text.first, ASCII.lowercased(first) == ASCII.lowercased(name[0]) else { return text.isEmpty }
+        return memcmp(text.baseAddress!, name.baseAddress!, name.count) == 0
+            || name.indices.allSatisfy { ASCII.lowercased(text[$0]) == ASCII.lowercased(name[$0]) }
+    }
 
-    private func range(of field: Field) -> Range<Int> {
-        let start = field.start + field.nameLength
-        var range = start..<start + field.valueLength
-        while let last = range.last, ASCII.isBlank(text[last]) { range = range.lowerBound..<last }
-        while let first = range.first, ASCII.isBlank(text[first]) { range = first + 1..<range.upperBound }
-        return range
+    private static func trimmed(_ value: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> {
+        var value = value[...]
+        while let last = value.last, ASCII.isBlank(last) { value.removeLast() }
+        while let first = value.first, ASCII.isBlank(first) { value.removeFirst() }
+        return UnsafeRawBufferPointer(rebasing: value).assumingMemoryBound(to: UInt8.self)
     }
 }
 

@@ -1,3 +1,4 @@
+import Glibc
 import Locking
 
 /// One HTTP request. All of it has been received, except a body that is streamed.
@@ -166,7 +167,7 @@ enum RequestID {
             buffer[2] = 0x71
             buffer[3] = 0x5F
             for index in 4..<15 {
-                buffer[index] = alphabet[Int(number % 62)]
+                buffer[index] = alphabet.utf8Start[Int(number % 62)]
                 number /= 62
             }
             return 15
@@ -177,7 +178,7 @@ enum RequestID {
         made(from: UInt64.random(in: .min ... .max))
     }
 
-    private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+    private static var alphabet: StaticString { "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz" }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
         switch byte {
@@ -203,6 +204,15 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable, CustomStringConv
     /// Creates a method from a literal.
     public init(stringLiteral value: String) {
         rawValue = value
+    }
+
+    /// Creates a method from a C string. Decodes only the text of rare methods.
+    init(_ text: UnsafePointer<CChar>) {
+        switch (text[0], text[1]) {
+        case (0x47, 0x45) where strcmp(text, "GET") == 0: self = .get
+        case (0x50, 0x4F) where strcmp(text, "POST") == 0: self = .post
+        default: rawValue = String(cString: text)
+        }
     }
 
     /// The method as it appears in the request line.

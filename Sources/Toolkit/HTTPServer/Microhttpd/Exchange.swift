@@ -60,33 +60,30 @@ extension Exchange {
         hasBegun = true
         core.dropPartialHeader(of: peer)
         core.requestBegan()
-        let headerSize = shim_connection_header_size(connection)
-        var reader = RequestHeadParser(connection, version: version, size: headerSize)
+        let header = UnsafeRawBufferPointer(start: method, count: shim_connection_header_size(connection))
         isHTTP10 = strcmp(version, "HTTP/1.0") == 0
-        reader.checkFraming(isHTTP10: isHTTP10, end: UnsafeRawPointer(method) + headerSize)
-        let method = HTTPMethod(rawValue: String(cString: method))
-        let client =
-            core.options.isTrustedProxy.map { peer.address.client(reader.headers, isTrusted: $0) } ?? peer.address
+        let headers: Headers
+        (headers, fields) = RequestHeadParser.read(connection, header, version: version, isHTTP10: isHTTP10)
+        let method = HTTPMethod(method)
+        let client = core.options.isTrustedProxy.map { peer.address.client(headers, isTrusted: $0) } ?? peer.address
+        let id = fields.hasRequestID ? RequestID.accepted(headers["X-Request-Id"]) : nil
         let head = Request.Head(
-            id: reader.requestID ?? core.makeRequestID(), method: method, path: target.path,
-            queryText: target.queryText, headers: reader.headers, remoteAddress: client,
-            isSecure: core.isSecure, receivedAt: .now)
+            id: id ?? core.makeRequestID(), method: method, path: target.path, queryText: target.queryText,
+            headers: headers, remoteAddress: client, isSecure: core.isSecure, receivedAt: .now)
         self.head = head
-        fields = reader.fields
-        peer.received &+= UInt64(headerSize) &+ fields.bodyBytesOnWire
-        let plan = core.router.plan(method: method, path: target.path, headers: head.headers)
+        peer.received &+= UInt64(header.count) &+ fields.bodyBytesOnWire
+        let plan = core.router.plan(method: method, path: target.path, headers: headers)
         self.plan = plan
-        if let problem = fields.framingProblem { return refuse(problem) }
-        if let problem = oversize(headerSize: headerSize, method: method) { return refuse(problem) }
+        if let problem = fields.framingProblem { return refuse(problem.problem) }
+        if let problem = oversize(headerSize: header.count, method: method) { return refuse(problem) }
         // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
         // the line contains a NUL, the target and the version are therefore not adjacent. Otherwise the version begins one
         // byte (the separator) after the end of the target.
         let isWhole = version == path + target.size + 1
-        if let problem = isWhole ? target.problem : .malformedRequest("The request target contains a NUL character") {
-            decision = response(to: problem)
+        if let detail = isWhole ? target.problem : "The request target contains a NUL character" {
+            decision = response(to: .malformedRequest("\(detail)"))
         }
-        guard fields.hasBody else { return .YES }
-        return beginBody(plan, head)
+        return fields.hasBody ? beginBody(plan, head) : .YES
     }
 
     /// Processes a piece of the body. On return, `size` is the number of bytes that were not consumed.
@@ -171,7 +168,7 @@ extension Exchange {
         core.move(peer, to: .body)
         guard decision == nil else { return .YES }
         var inflate: Inflate?
-        if let coding = fields.contentEncoding {
+        if fields.hasContentEncoding, let coding = Self.contentCoding(head.headers) {
             do {
                 inflate = try Inflate(coding: coding)
             } catch {
@@ -190,6 +187,13 @@ extension Exchange {
         if let pump { startHandler(body: RequestBody(pump: pump)) }
         guard let decision, decision.isSmall, !fields.isShort else { return .YES }
         return refuse(decision)
+    }
+
+    /// The codings of the body in lower case, in the order of their application; nil if the body is not encoded.
+    private static func contentCoding(_ headers: Headers) -> String? {
+        let fields = headers[all: "Content-Encoding"].map { $0.lowercased() }
+        let codings = fields.filter { !$0.isEmpty && $0 != "identity" }
+        return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
     private func finishBody() {
@@ -237,10 +241,9 @@ extension Exchange {
         request.parameters = plan.parameters
         request.takesBody = plan.bodyPolicy != .none
         do {
-            switch try plan.handler.start(request) {
-            case .now(let response) where !response.isLong: decide(response)
-            case let reply: finish(reply, request)
-            }
+            let reply = try plan.handler.start(request)
+            guard case .now(let response) = reply, !response.isLong else { return finish(reply, request) }
+            decide(response)
         } catch {
             failed(error)
         }
@@ -272,7 +275,7 @@ extension Exchange {
         decide(response(to: problem))
     }
 
-    func decide(_ response: Response) {
+    func decide(_ response: consuming Response) {
         guard !isOver, decision == nil else { return }
         deferred = nil
         decision = response

@@ -3,51 +3,80 @@ import Glibc
 
 /// The values of the header fields that the server itself uses. They are collected while the fields are copied.
 struct HeadFields {
+    /// A problem that makes the boundaries of a request unreliable. The connection is not used again after such a
+    /// problem.
+    enum FramingProblem {
+        case malformed(StaticString)
+        /// The value of `Expect` is not supported.
+        case expectation
+
+        var problem: Problem {
+            switch self {
+            case .malformed(let detail): .malformedRequest("\(detail)")
+            case .expectation:
+                Problem(
+                    status: 417, code: "expectation_failed", title: "The value of the Expect header is not supported")
+            }
+        }
+    }
+
     var contentLength: UInt64?
     var isChunked = false
-    var contentEncoding: String?
-    /// The problem that makes the boundaries of the request unreliable; `nil` when there is none. The connection is not
-    /// used again after such a problem.
-    var framingProblem: Problem?
+    fileprivate(set) var hasContentEncoding = false
+    fileprivate(set) var hasRequestID = false
+    /// The first framing problem; `nil` when there is none.
+    fileprivate(set) var framingProblem: FramingProblem?
     fileprivate var hosts = 0
     fileprivate var lengths = 0
     fileprivate var transferEncodings = 0
-    fileprivate var requestID: String?
 
     var hasBody: Bool { isChunked || (contentLength ?? 0) > 0 }
 }
 
 /// Reads a request's header out of libmicrohttpd's memory, which is valid only until the response is queued.
 struct RequestHeadParser {
-    var fields = HeadFields()
-    var headers = Headers()
+    private var fields = HeadFields()
+    private var writer: Headers.Writer
     /// The end of the line that was read last: the request line or a header field. The library has overwritten the line
     /// break that follows.
     private var lineEnd: UnsafeRawPointer
 
-    /// Copies the fields of a connection's request.
+    private init(_ writer: Headers.Writer, lineEnd: UnsafeRawPointer) {
+        self.writer = writer
+        self.lineEnd = lineEnd
+    }
+
+    /// Copies and checks the fields of a connection's request.
     ///
     /// - Parameters:
+    ///   - header: the header, which begins with the request line.
     ///   - version: the HTTP version, which is the last part of the request line.
-    ///   - size: the length of the header in bytes. Used only to reserve memory.
-    init(_ connection: OpaquePointer, version: UnsafePointer<CChar>, size: Int) {
-        lineEnd = UnsafeRawPointer(version) + strlen(version)
-        headers.reserve(fields: 12, bytes: min(size, 64 * 1024))
-        withUnsafeMutablePointer(to: &self) { reader in
-            _ = MHD_get_connection_values_n(
-                connection, .HEADER_KIND,
-                { context, _, name, nameLength, value, valueLength in
-                    let reader = context!.assumingMemoryBound(to: RequestHeadParser.self)
-                    reader.pointee.receive(
-                        name: UnsafeRawBufferPointer(start: name, count: nameLength),
-                        value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
-                    return .YES
-                }, reader)
+    static func read(
+        _ connection: OpaquePointer, _ header: UnsafeRawBufferPointer, version: UnsafePointer<CChar>, isHTTP10: Bool
+    ) -> (Headers, HeadFields) {
+        let count = MHD_get_connection_values_n(connection, .HEADER_KIND, nil, nil)
+        var fields = HeadFields()
+        let headers = Headers(capacity: header.count + Int(count) * Headers.Writer.overhead) { writer in
+            var parser = RequestHeadParser(writer, lineEnd: UnsafeRawPointer(version) + strlen(version))
+            withUnsafeMutablePointer(to: &parser) { parser in
+                _ = MHD_get_connection_values_n(
+                    connection, .HEADER_KIND,
+                    { context, _, name, nameLength, value, valueLength in
+                        context!.assumingMemoryBound(to: RequestHeadParser.self).pointee.receive(
+                            name: UnsafeRawBufferPointer(start: name, count: nameLength),
+                            value: UnsafeRawBufferPointer(start: value, count: value == nil ? 0 : valueLength))
+                        return .YES
+                    }, parser)
+            }
+            parser.checkFraming(isHTTP10: isHTTP10, end: header.baseAddress! + header.count)
+            writer = parser.writer
+            fields = parser.fields
         }
+        return (headers, fields)
     }
 
     private mutating func receive(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        headers.append(name: name, value: value)
+        if !writer.append(name: name, value: value) { refuse("The header is longer than expected") }
         if let start = name.baseAddress, start - lineEnd != 2 {
             refuse("A line of the request header does not end with CR LF")
         }
@@ -57,10 +86,11 @@ struct RequestHeadParser {
         }
         switch name.count {
         case 4 where Self.equals(name, "host"): fields.hosts += 1
-        case 6 where Self.equals(name, "expect"): readExpectation(Self.text(value))
-        case 12 where Self.equals(name, "x-request-id"): fields.requestID = RequestID.accepted(Self.text(value))
-        case 14 where Self.equals(name, "content-length"): readLength(Self.text(value))
-        case 16 where Self.equals(name, "content-encoding"): readCoding(Self.text(value))
+        case 6 where Self.equals(name, "expect"):
+            if Self.text(value).lowercased() != "100-continue" { refuse(.expectation) }
+        case 12 where Self.equals(name, "x-request-id"): fields.hasRequestID = true
+        case 14 where Self.equals(name, "content-length"): readLength(value)
+        case 16 where Self.equals(name, "content-encoding"): fields.hasContentEncoding = true
         case 17 where Self.equals(name, "transfer-encoding"): readTransferEncoding(Self.text(value))
         default: break
         }
@@ -75,15 +105,27 @@ struct RequestHeadParser {
         return found != 0
     }
 
-    private mutating func readLength(_ text: String) {
+    private mutating func readLength(_ value: UnsafeRawBufferPointer) {
         fields.lengths += 1
-        guard !text.isEmpty, text.utf8.allSatisfy({ 0x30...0x39 ~= $0 }), let length = UInt64(text) else {
-            return refuse("Content-Length is not a number")
-        }
+        guard let length = Self.number(value) else { return refuse("Content-Length is not a number") }
         if let earlier = fields.contentLength, earlier != length {
             refuse("Content-Length was sent twice with different values")
         }
         fields.contentLength = length
+    }
+
+    /// The number that decimal digits express; nil if there are other characters or the number exceeds 64 bits.
+    private static func number(_ value: UnsafeRawBufferPointer) -> UInt64? {
+        let digits = trimmed(value)
+        var number: UInt64 = 0
+        for digit in digits {
+            guard 0x30...0x39 ~= digit else { return nil }
+            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = tens.addingReportingOverflow(UInt64(digit - 0x30))
+            if isTooLarge || overflows { return nil }
+            number = sum
+        }
+        return digits.isEmpty ? nil : number
     }
 
     private mutating func readTransferEncoding(_ text: String) {
@@ -92,22 +134,10 @@ struct RequestHeadParser {
         if text.lowercased() != "chunked" { refuse("Transfer-Encoding must be 'chunked'") }
     }
 
-    private mutating func readCoding(_ text: String) {
-        let coding = text.lowercased()
-        guard coding != "identity", !coding.isEmpty else { return }
-        fields.contentEncoding = fields.contentEncoding.map { $0 + ", " + coding } ?? coding
-    }
+    private mutating func refuse(_ detail: StaticString) { refuse(.malformed(detail)) }
 
-    private mutating func readExpectation(_ text: String) {
-        guard text.lowercased() != "100-continue" else { return }
-        fields.framingProblem =
-            fields.framingProblem
-            ?? Problem(
-                status: 417, code: "expectation_failed", title: "The value of the Expect header is not supported")
-    }
-
-    private mutating func refuse(_ detail: String) {
-        fields.framingProblem = fields.framingProblem ?? .malformedRequest(detail)
+    private mutating func refuse(_ problem: HeadFields.FramingProblem) {
+        if fields.framingProblem == nil { fields.framingProblem = problem }
     }
 
     /// Checks the rules about the combination of several fields. The length of the body must be unambiguous, because a
@@ -118,7 +148,7 @@ struct RequestHeadParser {
     ///   treats a line that begins with a colon as the end of the header, it appends folded lines to names, and it
     ///   accepts LF alone as a line break (RFC 9112, 2.2). In each case, the distance between the last value and `end`
     ///   is not the two line breaks that belong there.
-    mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
+    private mutating func checkFraming(isHTTP10: Bool, end: UnsafeRawPointer) {
         if end - lineEnd != 4 { refuse("The header is not valid HTTP/1.1; each line must end with CR LF") }
         if fields.transferEncodings > 0, fields.lengths > 0 {
             refuse("Content-Length and Transfer-Encoding must not be sent together")
@@ -131,21 +161,24 @@ struct RequestHeadParser {
         }
     }
 
-    /// The request id that the client sent; `nil` if the client sent none or the id is not safe to repeat in headers
-    /// and logs.
-    var requestID: String? { fields.requestID }
-
+    /// - Parameter wanted: a name in lower case, of the same length.
     private static func equals(_ name: UnsafeRawBufferPointer, _ wanted: StaticString) -> Bool {
-        memcmp(name.baseAddress!, wanted.utf8Start, name.count) == 0
-            || strncasecmp(
-                name.baseAddress!.assumingMemoryBound(to: CChar.self),
-                UnsafeRawPointer(wanted.utf8Start).assumingMemoryBound(to: CChar.self), name.count) == 0
+        let text = UnsafeRawPointer(wanted.utf8Start)
+        return name[0] | 0x20 == text.load(as: UInt8.self)
+            && strncasecmp(
+                name.baseAddress!.assumingMemoryBound(to: CChar.self), text.assumingMemoryBound(to: CChar.self),
+                name.count) == 0
+    }
+
+    /// The value without the white space at its end. The library has removed the white space at the start.
+    private static func trimmed(_ value: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> {
+        var value = value[...]
+        while let last = value.last, ASCII.isBlank(last) { value.removeLast() }
+        return value
     }
 
     private static func text(_ value: UnsafeRawBufferPointer) -> String {
-        var value = value[...]
-        while let last = value.last, ASCII.isBlank(last) { value.removeLast() }
-        return String(decoding: value, as: UTF8.self)
+        String(decoding: trimmed(value), as: UTF8.self)
     }
 
     /// Returns true for a character of a token (RFC 9110, 5.6.2).
@@ -166,7 +199,7 @@ struct RequestTarget {
     let queryText: String
     let query: Query
     /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is set.
-    let problem: Problem?
+    let problem: StaticString?
 }
 
 extension RequestTarget {
@@ -178,15 +211,14 @@ extension RequestTarget {
         let path = rest.isEmpty && !target.isEmpty ? "/" : String(decoding: rest[..<mark], as: UTF8.self)
         let queryText = queryBytes.isEmpty ? "" : String(decoding: queryBytes, as: UTF8.self)
         let query = Query(parsing: queryBytes)
-        let problem: Problem?
+        let problem: StaticString?
         // Examines all bytes, so that the compiler can examine many at the same time.
         if target.reduce(0, { $0 | (ASCII.isControl($1) || $1 == 0x20 ? 1 : 0) }) != 0 {
-            problem = .malformedRequest("The request target contains a space or a control character; percent-encode it")
+            problem = "The request target contains a space or a control character; percent-encode it"
         } else if path.utf8.first != 0x2F, path != "*" || target.count != 1 {
-            problem = .malformedRequest("The path in the request line must begin with a slash")
+            problem = "The path in the request line must begin with a slash"
         } else {
-            problem =
-                query == nil ? .malformedRequest("The query has an invalid percent-encoding or is not UTF-8") : nil
+            problem = query == nil ? "The query has an invalid percent-encoding or is not UTF-8" : nil
         }
         self.init(
             size: target.count, path: path, queryText: queryText, query: query ?? Query(), problem: problem)
