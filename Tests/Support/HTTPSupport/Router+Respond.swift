@@ -5,9 +5,9 @@ extension Router {
     /// (decompression, the missing body of `HEAD`). A streamed route receives the request's body as one piece.
     public func respond(to request: Request) async -> Response {
         let router = RequestRouter(self)
-        let plan = router.plan(method: request.method, path: request.path, headers: request.headers)
-        var response = await router.answer(request, plan)
-        router.finish(&response, in: router.context(of: request.head, plan: plan))
+        let match = router.match(method: request.method, path: request.path, headers: request.headers)
+        var response = await router.answer(request, match)
+        router.finish(&response, in: router.context(of: request.head, plan: match.plan))
         response.headers.append(("X-Request-Id", request.id))
         response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response
@@ -16,16 +16,16 @@ extension Router {
 }
 
 extension RequestRouter {
-    fileprivate func answer(_ request: Request, _ plan: RoutePlan) async -> Response {
-        var request = request
-        request.parameters = plan.parameters
-        request.takesBody = plan.bodyPolicy != .none
+    fileprivate func answer(_ request: Request, _ match: RouteMatch) async -> Response {
+        let plan = match.plan
+        var matched = match.request(request.head, request.query, request.body)
+        matched.annotations = request.annotations
         do {
             guard request.body.bytes.count <= plan.bodyPolicy.limit else {
-                plan.recordTooLarge(request.head, request.query)
+                match.recordTooLarge(request.head, request.query)
                 throw Problem.bodyTooLong(limit: plan.bodyPolicy.limit)
             }
-            return try await plan.handler.respond(to: request)
+            return try await plan.handler.respond(to: matched)
         } catch {
             let problem = error as? Problem ?? .internalError
             return answer(to: problem, plan: plan, requestID: request.id)

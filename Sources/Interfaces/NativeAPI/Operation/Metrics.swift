@@ -90,21 +90,20 @@ extension NativeAPI {
         let all = metrics.requests.all
         text.family(
             "parley_http_requests_total", .counter, "HTTP requests by method, route and class of status, such as 2xx.")
-        for (key, series) in all {
+        for series in all {
             for (index, count) in series.statuses.enumerated() where count > 0 {
                 text.sample(
-                    "parley_http_requests_total", key.labels + [("status", "\(index + 1)xx")], count)
+                    "parley_http_requests_total", series.key.labels + [("status", "\(index + 1)xx")], count)
             }
         }
         text.family(
             "parley_http_request_duration_seconds", .histogram,
             "Seconds from the end of a request's header until the gateway decided on the response.")
-        for (key, series) in all { Self.printDurations(key, series, to: &text) }
+        for series in all { Self.printDurations(series, to: &text) }
     }
 
-    private static func printDurations(
-        _ key: RequestCounts.Key, _ series: RequestCounts.Series, to text: inout MetricsText
-    ) {
+    private static func printDurations(_ series: RequestCounts.Series, to text: inout MetricsText) {
+        let key = series.key
         let name = "parley_http_request_duration_seconds"
         var sum: UInt64 = 0
         for (bound, count) in zip(RequestCounts.bounds, series.buckets) {

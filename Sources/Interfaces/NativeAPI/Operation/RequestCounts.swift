@@ -15,6 +15,7 @@ final class RequestCounts: Sendable {
     }
 
     struct Series {
+        let key: Key
         /// The numbers of responses by status class, from 1xx to 5xx.
         var statuses: [UInt64] = [0, 0, 0, 0, 0]
         /// The number of responses in each bucket of the duration histogram: one bucket for each of ``bounds``, and one
@@ -24,9 +25,9 @@ final class RequestCounts: Sendable {
         var bytes: UInt64 = 0
     }
 
-    /// The series of each route, by the index of the method in ``methods``. A route has few methods, so hashing the route
-    /// alone is faster than hashing both.
-    private let series = Lock<[String: [Series?]]>([:])
+    /// The series by route and method: first the series of requests without a route, then those of each route, in the
+    /// order of the router's routes. Each has one element for each element of ``methods``.
+    private let series = Lock<[Series?]>([])
     private let refused = Atomic<UInt64>(0)
 
     /// The number of 429 responses on all routes.
@@ -34,33 +35,29 @@ final class RequestCounts: Sendable {
     /// The methods that are counted separately. The last entry counts all others.
     private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "other"]
 
-    /// Counts one response. Called on the loop for every response, so it must be fast.
+    /// Counts one response. Called on the loop for every response, so it must be fast. All outcomes must come from
+    /// routers with the same routes.
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = Self.methods.firstIndex(of: outcome.method.rawValue) ?? Self.methods.count - 1
         let bucket = Self.boundsAsDurations.firstIndex { outcome.duration <= $0 } ?? Self.bounds.count
+        let index = outcome.route.map { ($0 + 1) * Self.methods.count + method } ?? method
         series.withLock { series in
-            let route = outcome.pattern?.description ?? "none"
-            Self.count(
-                outcome, bucket,
-                in: &series[route, default: Array(repeating: nil, count: Self.methods.count)][method])
+            if index >= series.count {
+                series.append(contentsOf: repeatElement(nil, count: index + 1 - series.count))
+            }
+            if series[index] == nil {
+                let route = outcome.pattern?.description ?? "none"
+                series[index] = Series(key: Key(method: Self.methods[method], route: route))
+            }
+            series[index]?.count(outcome, bucket)
         }
     }
 
-    private static func count(_ outcome: Router.Outcome, _ bucket: Int, in series: inout Series?) {
-        if series == nil { series = Series() }
-        series?.count(outcome, bucket)
-    }
-
     /// The counts of all routes and methods, in the order of the routes.
-    var all: [(key: Key, series: Series)] {
-        series.withLock { series in
-            series.flatMap { route, methods in
-                zip(Self.methods, methods).compactMap { method, series in
-                    series.map { (Key(method: method, route: route), $0) }
-                }
-            }
-        }.sorted { ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method) }
+    var all: [Series] {
+        series.withLock { $0.compactMap(\.self) }
+            .sorted { ($0.key.route, $0.key.method) < ($1.key.route, $1.key.method) }
     }
 }
 

@@ -18,7 +18,7 @@ final class Exchange: @unchecked Sendable {
     private(set) var hasBegun = false
     private(set) var isHTTP10 = false
     var head: Request.Head?
-    private var plan: RoutePlan?
+    private var match: RouteMatch?
     private var fields = HeadFields()
     private var intake: BodyReceiver?
     private var pump: BodyPump?
@@ -72,8 +72,8 @@ extension Exchange {
             headers: headers, remoteAddress: client, isSecure: core.isSecure, receivedAt: .now)
         self.head = head
         peer.received &+= UInt64(header.count) &+ fields.bodyBytesOnWire
-        let plan = core.router.plan(method: method, path: target.path, headers: headers)
-        self.plan = plan
+        let match = core.router.match(method: method, path: target.path, headers: headers)
+        self.match = match
         if let problem = fields.framingProblem { return refuse(problem.problem) }
         if let problem = oversize(headerSize: header.count, method: method) { return refuse(problem) }
         // The library reads the version after the last space of the line, but it ends the target at the first NUL. If
@@ -83,7 +83,7 @@ extension Exchange {
         if let detail = isWhole ? target.problem : "The request target contains a NUL character" {
             decision = response(to: .malformedRequest("\(detail)"))
         }
-        return fields.hasBody ? beginBody(plan, head) : .YES
+        return fields.hasBody ? beginBody(match, head) : .YES
     }
 
     /// Processes a piece of the body. On return, `size` is the number of bytes that were not consumed.
@@ -102,7 +102,7 @@ extension Exchange {
             return .YES
         case .refuse(let problem):
             pump?.fail(problem)
-            if problem.status == 413, let plan, let head { plan.recordTooLarge(head, target.query) }
+            if problem.status == 413, let match, let head { match.recordTooLarge(head, target.query) }
             return refuse(problem)
         }
     }
@@ -157,10 +157,11 @@ extension Exchange {
     /// sent.
     private static let longestDiscard = 1024 * 1024
 
-    private func beginBody(_ plan: RoutePlan, _ head: Request.Head) -> MHD_Result {
+    private func beginBody(_ match: RouteMatch, _ head: Request.Head) -> MHD_Result {
+        let plan = match.plan
         let limit = plan.bodyPolicy.limit
         if let length = fields.contentLength, length > UInt64(limit) {
-            plan.recordTooLarge(head, target.query)
+            match.recordTooLarge(head, target.query)
             // The response is sent before any part of the body is read. A client that sent `Expect: 100-continue` then
             // need not send the body.
             return refuse(.bodyTooLong(limit: limit))
@@ -236,12 +237,10 @@ extension Exchange {
 
 extension Exchange {
     private func startHandler(body: RequestBody) {
-        guard let head, let plan else { return }
-        var request = Request(head: head, query: target.query, body: body)
-        request.parameters = plan.parameters
-        request.takesBody = plan.bodyPolicy != .none
+        guard let head, let match else { return }
+        let request = match.request(head, target.query, body)
         do {
-            let reply = try plan.handler.start(request)
+            let reply = try match.plan.handler.start(request)
             guard case .now(let response) = reply, !response.isLong else { return finish(reply, request) }
             decide(response)
         } catch {
@@ -316,7 +315,7 @@ extension Exchange {
     }
 
     func response(to problem: Problem) -> Response {
-        core.router.answer(to: problem, plan: plan, requestID: head?.id ?? "")
+        core.router.answer(to: problem, plan: match?.plan, requestID: head?.id ?? "")
     }
 }
 
@@ -355,9 +354,9 @@ extension Exchange {
     /// Starts a deferred response. The client waits on a duplicate of its socket. If that is not possible, the client
     /// waits on the suspended connection, as it does while a handler runs.
     private func open(_ opening: DeferredStart, _ head: Request.Head) -> MHD_Result {
-        guard let plan else { return .NO }
+        guard let match else { return .NO }
         let reply = DeferredResponse(
-            core.router.context(of: head, plan: plan), remoteAddress: head.remoteAddress, peer: peer.address,
+            core.router.context(of: head, plan: match.plan), remoteAddress: head.remoteAddress, peer: peer.address,
             core: core)
         opening.open(reply)
         if var answer = reply.answer { return self.reply(&answer) }
@@ -379,8 +378,8 @@ extension Exchange {
 
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: inout Response) {
-        guard let head, let plan else { return }
-        core.router.finish(&response, in: core.router.context(of: head, plan: plan))
+        guard let head, let match else { return }
+        core.router.finish(&response, in: core.router.context(of: head, plan: match.plan))
     }
 }
 

@@ -69,8 +69,8 @@ extension ServerCore {
         let id = makeRequestID()
         let method = HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self))
         let target = words[1].withUnsafeBufferPointer { RequestTarget($0) }
-        let plan = router.plan(method: method, path: target.path, headers: Headers())
-        let response = router.answer(to: problem, plan: plan, requestID: id)
+        let match = router.match(method: method, path: target.path, headers: Headers())
+        let response = router.answer(to: problem, plan: match.plan, requestID: id)
         return RawResponse.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }
 

@@ -9,57 +9,62 @@ final class RequestRouter: Sendable {
 }
 
 extension RequestRouter {
-    func plan(method: HTTPMethod, path: String, headers: Headers) -> RoutePlan {
+    func match(method: HTTPMethod, path: String, headers: Headers) -> RouteMatch {
         var path = path
-        return path.withUTF8 { plan(method: method, path: $0, headers: headers) }
+        return path.withUTF8 { match(method: method, path: $0, headers: headers) }
     }
 
-    private func plan(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RoutePlan {
+    private func match(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RouteMatch {
         guard table.hosts.allows(headers) else {
-            return RoutePlan(nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
+            return instead(of: nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
         }
         let match = table.tree.match(path)
         if table.refusesCrossSite, isCrossSite(headers) {
             let isLink = headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document"
-            guard isLink, match?.endpoint.options.isPage ?? false else {
-                return RoutePlan(nil) { _ in throw Problem.crossSiteRequest }
+            guard isLink, match?.endpoint.first.options.isPage ?? false else {
+                return instead(of: nil) { _ in throw Problem.crossSiteRequest }
             }
         }
-        guard let match else { return RoutePlan(nil, answering: table.notFound) }
+        guard let match else { return RouteMatch(plan: RoutePlan(insteadOf: nil, answering: table.notFound)) }
         let endpoint = match.endpoint
         // The handler of GET also handles HEAD. The server then omits the body.
         let own = endpoint.plan(for: method) ?? (method == .head ? endpoint.plan(for: .get) : nil)
         if let plan = own, method != .options || !Self.isPreflight(headers) {
-            return match.captures.isEmpty || !plan.options.decodesPath ? plan : filled(plan, path, match.captures)
+            return match.captures.isEmpty || !plan.options.decodesPath
+                ? RouteMatch(plan: plan) : filled(plan, path, match.captures)
         }
         let allowed = Self.methods(at: endpoint)
         guard method == .options else {
             let named = method == .post ? table.tree.put(below: match) : nil
-            return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in
+            return instead(of: endpoint.first) { _ in
                 throw Problem.methodNotAllowed(method, allowed: allowed, named: named)
             }
         }
-        let answer = optionsHeaders(headers, allowed: allowed, endpoint.options.cors ?? table.cors)
-        return RoutePlan(endpoint.pattern, options: endpoint.options) { _ in .empty(headers: answer) }
+        let answer = optionsHeaders(headers, allowed: allowed, endpoint.first.options.cors ?? table.cors)
+        return instead(of: endpoint.first) { _ in .empty(headers: answer) }
     }
 
     private func filled(
         _ plan: RoutePlan, _ path: UnsafeBufferPointer<UInt8>, _ captures: [Range<Int>]
-    ) -> RoutePlan {
+    ) -> RouteMatch {
         var parameters: [(name: String, value: String)] = []
         parameters.reserveCapacity(captures.count)
         for (name, capture) in zip(plan.pattern?.names ?? [], captures) {
             guard let value = PercentEncoding.decodeSegment(path[capture]) else {
-                return RoutePlan(plan.pattern, options: plan.options) { _ in
+                return instead(of: plan) { _ in
                     throw Problem.malformedRequest(
                         "The path segment for '\(name)' has an invalid percent-encoding or character")
                 }
             }
             parameters.append((name, value))
         }
-        return RoutePlan(
-            pattern: plan.pattern, parameters: PathParameters(parameters), bodyPolicy: plan.bodyPolicy,
-            options: plan.options, handler: plan.handler)
+        return RouteMatch(plan: plan, parameters: PathParameters(parameters))
+    }
+
+    private func instead(
+        of plan: RoutePlan?, _ answer: @escaping @Sendable (Request) throws -> Response
+    ) -> RouteMatch {
+        RouteMatch(plan: RoutePlan(insteadOf: plan, answer: answer))
     }
 
     private func optionsHeaders(
@@ -106,17 +111,21 @@ extension RequestRouter {
     }
 
     func context(of head: Request.Head, plan: RoutePlan) -> Context {
-        let cors = plan.options.cors ?? table.cors
-        return Context(
+        Context(
             method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
-            corsHeaders: cors.origins == .none ? [] : cors.headers(for: head.headers))
+            corsHeaders: corsHeaders(plan, head.headers))
+    }
+
+    private func corsHeaders(_ plan: RoutePlan, _ headers: Headers) -> [(name: String, value: String)] {
+        guard let own = plan.options.cors else { return table.cors.headers(for: headers) }
+        return own.headers(for: headers)
     }
 
     /// Adds the CORS fields and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
     /// other fields that every response has are added when the response is formatted.
     func finish(_ response: inout Response, in context: Context) {
         observe(response, in: context)
-        if !context.corsHeaders.isEmpty { response.headers += context.corsHeaders }
+        for header in context.corsHeaders { response.headers.append(header) }
         if table.transportSecuritySeconds > 0 {
             response.headers.append(("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)"))
         }
@@ -137,7 +146,7 @@ extension RequestRouter {
             }
         observer(
             Router.Outcome(
-                method: context.method, pattern: context.plan.pattern, status: response.status,
-                duration: .now - context.receivedAt, bodyBytes: bytes, requestID: context.requestID))
+                method: context.method, plan: context.plan, status: response.status,
+                duration: .now - context.receivedAt, bodyBytes: bytes))
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import Text
 
 /// A tree of routes, indexed by path segment. The cost of a lookup does not depend on the number of routes.
@@ -12,22 +13,21 @@ struct RouteTree: Sendable {
         fileprivate var node: Int
     }
 
-    /// The methods that one path pattern supports, each with the plan for handling its requests.
+    /// The methods that one path pattern supports, each with the plan for handling its requests. There is at least one
+    /// method.
     struct RouteMethods: Sendable {
-        private(set) var methods: [HTTPMethod] = []
-        private var plans: [RoutePlan] = []
+        private var entries: [(method: HTTPMethod, plan: RoutePlan)]
 
-        mutating func add(_ method: HTTPMethod, _ plan: RoutePlan) {
-            methods.append(method)
-            plans.append(plan)
-        }
+        init(_ method: HTTPMethod, _ plan: RoutePlan) { entries = [(method, plan)] }
 
-        func plan(for method: HTTPMethod) -> RoutePlan? {
-            methods.firstIndex(of: method).map { plans[$0] }
-        }
+        mutating func add(_ method: HTTPMethod, _ plan: RoutePlan) { entries.append((method, plan)) }
 
-        var pattern: RoutePattern? { plans.first?.pattern }
-        var options: RouteOptions { plans.first?.options ?? RouteOptions() }
+        func plan(for method: HTTPMethod) -> RoutePlan? { entries.first { $0.method == method }?.plan }
+
+        var methods: [HTTPMethod] { entries.map(\.method) }
+
+        /// The plan of the method that was added first.
+        var first: RoutePlan { entries[0].plan }
     }
 
     private struct Node: Sendable {
@@ -41,26 +41,27 @@ struct RouteTree: Sendable {
 
     private var nodes: [Node] = [Node()]
 
-    mutating func insert(_ route: Router.Route) {
+    /// - Parameter number: the index of the route in ``Router/routes``.
+    mutating func insert(_ route: Router.Route, number: Int) {
         var node = 0
         for segment in route.pattern.segments {
             node = child(of: node, for: segment)
         }
-        var endpoint = nodes[node].endpoint ?? RouteMethods()
+        let plan = RoutePlan(route, number: number)
+        guard let endpoint = nodes[node].endpoint else {
+            nodes[node].endpoint = RouteMethods(route.method, plan)
+            return
+        }
         precondition(
             endpoint.plan(for: route.method) == nil,
             "the route \(route.method.rawValue) \(route.pattern) was added twice")
-        endpoint.add(
-            route.method,
-            RoutePlan(
-                pattern: route.pattern, bodyPolicy: route.body, options: route.options, handler: route.handler))
-        nodes[node].endpoint = endpoint
+        nodes[node].endpoint?.add(route.method, plan)
     }
 
     private mutating func child(of node: Int, for segment: RoutePattern.Segment) -> Int {
         let existing =
             switch segment {
-            case .literal(let text): Self.literal(Array(text.utf8), among: nodes[node].literals)
+            case .literal(let text): Self.literal(text, among: nodes[node].literals)
             case .parameter: nodes[node].parameter
             case .rest: nodes[node].rest
             }
@@ -126,12 +127,18 @@ struct RouteTree: Sendable {
         guard literals.contains(where: { segment.count <= 3 * $0.text.count }), segment.contains(0x25),
             let decoded = PercentEncoding.decodeSegment(segment)
         else { return nil }
-        return literal(Array(decoded.utf8), among: literals)
+        return literal(decoded, among: literals)
+    }
+
+    private static func literal(_ text: String, among literals: [(text: [UInt8], node: Int)]) -> Int? {
+        var text = text
+        return text.withUTF8 { literal($0, among: literals) }
     }
 
     private static func literal(
-        _ text: some RandomAccessCollection<UInt8>, among literals: [(text: [UInt8], node: Int)]
+        _ text: UnsafeBufferPointer<UInt8>, among literals: [(text: [UInt8], node: Int)]
     ) -> Int? {
-        literals.first { $0.text.count == text.count && $0.text.elementsEqual(text) }?.node
+        guard let start = text.baseAddress else { return nil }
+        return literals.first { $0.text.count == text.count && memcmp($0.text, start, text.count) == 0 }?.node
     }
 }

@@ -22,16 +22,19 @@ public struct Router: Sendable {
     public struct Outcome: Sendable {
         /// The method of the request.
         public let method: HTTPMethod
-        /// The route's pattern; `nil` when no route was found.
-        public let pattern: RoutePattern?
+        let plan: RoutePlan
         /// The status of the response.
         public let status: Int
         /// The time from the end of the request's header until the response is known.
         public let duration: Duration
         /// The number of bytes of the response's body; 0 if the number is not known before the body is sent.
         public let bodyBytes: Int
-        /// The id of the request.
-        public let requestID: String
+
+        /// The route's pattern; `nil` when no route was found.
+        public var pattern: RoutePattern? { plan.pattern }
+        /// The index of the route, or of the first route with its pattern, in ``Router/routes``; `nil` when no route
+        /// was found.
+        public var route: Int? { plan.route }
     }
 
     /// The prefix of the URL `/problems/<code>` in the `type` of a problem: the public address of the server, without a
@@ -79,8 +82,8 @@ public struct Router: Sendable {
         var handler = handler
         if let middleware { handler = Handler(starting: { [handler] in try middleware($0, pattern, handler) }) }
         let route = Route(method: method, pattern: pattern, body: body, options: options, handler: handler)
+        tree.insert(route, number: routes.count)
         routes.append(route)
-        tree.insert(route)
     }
 
     /// Adds a route whose handler runs in a task; see ``add(_:_:body:options:handler:)``.
@@ -93,53 +96,61 @@ public struct Router: Sendable {
     }
 }
 
-/// The way to handle a request: the handler, the parameters and the options of its route. The plan is determined when
-/// the header is complete. All requests of a route without parameters share one plan.
+/// The way to handle the requests of a route, or of all requests with the same problem.
 final class RoutePlan: Sendable {
+    /// The index of the route in ``Router/routes``; `nil` when no route was found.
+    let route: Int?
     let pattern: RoutePattern?
-    let parameters: PathParameters
     let bodyPolicy: BodyPolicy
     let options: RouteOptions
     let handler: Handler
 
-    init(
-        pattern: RoutePattern?, parameters: PathParameters = PathParameters(), bodyPolicy: BodyPolicy,
-        options: RouteOptions, handler: Handler
-    ) {
-        self.pattern = pattern
-        self.parameters = parameters
-        self.bodyPolicy = bodyPolicy
-        self.options = options
+    init(_ route: Router.Route, number: Int) {
+        self.route = number
+        pattern = route.pattern
+        bodyPolicy = route.body
+        options = route.options
+        handler = route.handler
+    }
+
+    /// Creates a plan that handles requests with `handler` and discards a short body.
+    ///
+    /// - Parameter plan: the plan of a route with the same pattern; `nil` when no route was found.
+    init(insteadOf plan: RoutePlan?, answering handler: Handler) {
+        route = plan?.route
+        pattern = plan?.pattern
+        options = plan?.options ?? RouteOptions()
+        bodyPolicy = .collected(limit: Self.refusedBodyLimit)
         self.handler = handler
     }
 
-    /// Reports a request whose body is larger than the route accepts to ``RouteOptions/recordTooLarge``, if that is
-    /// set.
-    func recordTooLarge(_ head: Request.Head, _ query: Query) {
-        guard let note = options.recordTooLarge else { return }
-        var request = Request(head: head, query: query, body: RequestBody(bytes: []))
-        request.parameters = parameters
-        note(request)
+    /// Creates a plan for requests that the router answers itself; see ``init(insteadOf:answering:)``.
+    convenience init(insteadOf plan: RoutePlan?, answer: @escaping @Sendable (Request) throws -> Response) {
+        self.init(insteadOf: plan, answering: Handler(starting: { .now(try answer($0)) }))
     }
 
     /// The maximum number of body bytes that are read and discarded when the response is sent before the body has
     /// arrived. Reading a small body to its end allows the client to use the connection again.
     static let refusedBodyLimit = 64 * 1024
+}
 
-    /// Creates a plan that handles requests with `handler`, without parameters and without a body.
-    convenience init(
-        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(), answering handler: Handler
-    ) {
-        self.init(
-            pattern: pattern, bodyPolicy: .collected(limit: Self.refusedBodyLimit), options: options, handler: handler)
+/// The plan for a request and the values of the path's parameters. Determined when the header is complete.
+struct RouteMatch {
+    let plan: RoutePlan
+    var parameters = PathParameters()
+
+    /// Creates the request that the handler receives.
+    func request(_ head: Request.Head, _ query: Query, _ body: RequestBody) -> Request {
+        var request = Request(head: head, query: query, body: body)
+        request.parameters = parameters
+        request.takesBody = plan.bodyPolicy != .none
+        return request
     }
 
-    /// Creates a plan for requests that the router answers itself, without parameters and without a body.
-    convenience init(
-        _ pattern: RoutePattern?, options: RouteOptions = RouteOptions(),
-        answer: @escaping @Sendable (Request) throws -> Response
-    ) {
-        self.init(pattern, options: options, answering: Handler(starting: { .now(try answer($0)) }))
+    /// Reports a request whose body is larger than the route accepts to ``RouteOptions/recordTooLarge``, if that is
+    /// set.
+    func recordTooLarge(_ head: Request.Head, _ query: Query) {
+        plan.options.recordTooLarge?(request(head, query, RequestBody(bytes: [])))
     }
 }
 
@@ -170,17 +181,15 @@ public enum HostPolicy: Sendable, Equatable {
     }
 
     private static func isLoopback(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        let host = text.starts(with: ipv6Loopback) ? text.prefix(5) : text.prefix { $0 != UInt8(ascii: ":") }
+        let isIPv6 = text.first == UInt8(ascii: "[") && text.starts(with: "[::1]".utf8)
+        let host = isIPv6 ? text.prefix(5) : text.prefix { $0 != UInt8(ascii: ":") }
         let port = text[host.endIndex...]
         guard port.isEmpty || port.first == UInt8(ascii: ":") && port.dropFirst().allSatisfy(isDigit) else {
             return false
         }
-        return host.elementsEqual(ipv6Loopback) || isIPv4Loopback(host)
-            || host.elementsEqual(localhost) { ASCII.lowercased($0) == $1 }
+        return isIPv6 || isIPv4Loopback(host)
+            || host.elementsEqual("localhost".utf8) { ASCII.lowercased($0) == $1 }
     }
-
-    private static let ipv6Loopback = Array("[::1]".utf8)
-    private static let localhost = Array("localhost".utf8)
 
     private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
 
