@@ -21,7 +21,11 @@ public struct Response: Sendable {
 
     /// Creates a response with a body of this media type.
     public init(status: Int = 200, contentType: String, body: [UInt8]) {
-        self.init(status: status, body: .bytes(body))
+        self.init(status: status, contentType: contentType, body: .bytes(body))
+    }
+
+    private init(status: Int, contentType: String, body: ResponseBody) {
+        self.init(status: status, body: body)
         // Most responses get a few more fields later.
         headers.reserveCapacity(4)
         headers.append(("Content-Type", contentType))
@@ -31,8 +35,15 @@ public struct Response: Sendable {
     public static func json(
         _ body: [UInt8], status: Int = 200, headers: [(name: String, value: String)] = []
     ) -> Response {
+        json(.bytes(body), status: status, headers: headers)
+    }
+
+    /// Creates a response whose body is this JSON text.
+    public static func json(
+        _ body: ResponseBody, status: Int = 200, headers: [(name: String, value: String)] = []
+    ) -> Response {
         var response = Response(status: status, contentType: "application/json", body: body)
-        if !headers.isEmpty { response.headers += headers }
+        for header in headers { response.headers.append(header) }
         return response
     }
 

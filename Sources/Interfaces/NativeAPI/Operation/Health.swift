@@ -5,7 +5,7 @@ extension NativeAPI {
     /// `GET /livez`: shows that the process responds. It checks no other component, because restarting the process
     /// would not repair another component.
     func getLiveness(_ request: Request) -> Response {
-        .json(Array(#"{"status":"ok"}"#.utf8), headers: [Self.noStore])
+        .json(.fixed(StaticBytes(#"{"status":"ok"}"#)), headers: [Self.noStore])
     }
 
     /// `GET /readyz`: checks that an event is written to disk and reaches a subscriber.
