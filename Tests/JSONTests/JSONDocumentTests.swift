@@ -208,8 +208,32 @@ import Testing
             for position in 0...length {
                 let (start, end) = (plain.prefix(position), plain.dropFirst(position))
                 #expect(JSONText(string: "\(start)\n\(end)").description == "\"\(start)\\n\(end)\"")
+                let member = JSONText { $0.member("m", "\(start)\n\(end)") }
+                #expect(member.description == "\"m\":\"\(start)\\n\(end)\"")
             }
         }
+    }
+
+    @Test("prints every member after the first with a comma")
+    func commas() {
+        let text = JSONText { writer in
+            writer.beginObject()
+            for _ in 0..<2 {
+                writer.member("s", "é")
+                writer.member("d", prefix: "x", digits: 5)
+                writer.member("i", -10)
+                writer.member("b", false)
+                writer.nullMember("n")
+                writer.key("k")
+                writer.beginArray()
+                writer.boolean(true)
+                writer.null()
+                writer.endArray()
+            }
+            writer.endObject()
+        }
+        let members = #""s":"é","d":"x5","i":-10,"b":false,"n":null,"k":[true,null]"#
+        #expect(text.description == "{\(members),\(members)}")
     }
 
     @Test("prints bytes as UTF-8, and replaces invalid ones")

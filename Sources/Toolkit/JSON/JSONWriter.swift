@@ -34,13 +34,7 @@ public struct JSONWriter: ~Copyable {
     public mutating func endArray() { bytes.append(UInt8(ascii: "]")) }
 
     /// Prints the name of the next member. The name must not need escapes.
-    public mutating func key(_ name: StaticString) {
-        separate()
-        bytes.append(UInt8(ascii: "\""))
-        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
-        bytes.append(UInt8(ascii: "\""))
-        bytes.append(UInt8(ascii: ":"))
-    }
+    public mutating func key(_ name: StaticString) { append(key: name, 0) { _ in } }
 
     /// Prints the name of the next member, escaped.
     public mutating func key(text name: String) {
@@ -52,8 +46,7 @@ public struct JSONWriter: ~Copyable {
     public mutating func string(_ value: String) {
         separate()
         bytes.append(UInt8(ascii: "\""))
-        var value = value
-        value.withUTF8 { escape($0) }
+        value.withBytes { escape($0) }
         bytes.append(UInt8(ascii: "\""))
     }
 
@@ -75,32 +68,24 @@ public struct JSONWriter: ~Copyable {
     /// Prints a member with a string that consists of `prefix` and the decimal digits of a number. The prefix must not
     /// need escapes.
     public mutating func member(_ name: StaticString, prefix: StaticString = "", digits value: UInt64) {
-        key(name)
-        bytes.append(UInt8(ascii: "\""))
-        if prefix.utf8CodeUnitCount > 0 { prefix.withUTF8Buffer { bytes.append(contentsOf: $0) } }
-        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
-            var rest = value
-            var first = digits.count
-            repeat {
-                first -= 1
-                digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
-                rest /= 10
-            } while rest > 0
-            bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[first...]))
+        append(key: name, prefix.utf8CodeUnitCount + 22) { end in
+            end.put(UInt8(ascii: "\""))
+            end.put(prefix)
+            end.put(digits: value)
+            end.put(UInt8(ascii: "\""))
         }
-        bytes.append(UInt8(ascii: "\""))
     }
 
     /// Prints `true` or `false`.
     public mutating func boolean(_ value: Bool) {
         separate()
-        bytes.append(contentsOf: value ? Self.trueBytes : Self.falseBytes)
+        splice(value ? Self.trueText : Self.falseText)
     }
 
     /// Prints `null`.
     public mutating func null() {
         separate()
-        bytes.append(contentsOf: Self.nullBytes)
+        splice(Self.nullText)
     }
 
     /// Prints a JSON value with its exact bytes.
@@ -112,10 +97,25 @@ public struct JSONWriter: ~Copyable {
     /// Appends bytes unchanged and without a comma. The bytes may be part of a value.
     public mutating func splice(_ part: some Sequence<UInt8>) { bytes.append(contentsOf: part) }
 
+    /// Appends text unchanged and without a comma. The text may be part of a value.
+    public mutating func splice(_ part: StaticString) { append(part.utf8CodeUnitCount) { $0.put(part) } }
+
     /// Prints a member with a string value.
     public mutating func member(_ name: StaticString, _ value: String) {
-        key(name)
-        string(value)
+        value.withBytes { text in
+            guard text.endOfUnescaped(from: 0) == text.count else {
+                key(name)
+                bytes.append(UInt8(ascii: "\""))
+                escape(text)
+                bytes.append(UInt8(ascii: "\""))
+                return
+            }
+            append(key: name, text.count + 2) { end in
+                end.put(UInt8(ascii: "\""))
+                end.put(text)
+                end.put(UInt8(ascii: "\""))
+            }
+        }
     }
 
     /// Prints a member with an integer value.
@@ -127,9 +127,10 @@ public struct JSONWriter: ~Copyable {
     /// Prints a member with an integer value. Faster than the generic form, which the compiler does not specialize for
     /// callers in other modules.
     public mutating func member(_ name: StaticString, _ value: Int) {
-        key(name)
-        separate()
-        bytes.append(contentsOf: String(value).utf8)
+        append(key: name, 20) { end in
+            if value < 0 { end.put(UInt8(ascii: "-")) }
+            end.put(digits: UInt64(value.magnitude))
+        }
     }
 
     /// Prints a member with an integer value.
@@ -137,8 +138,7 @@ public struct JSONWriter: ~Copyable {
 
     /// Prints a member with a Boolean value.
     public mutating func member(_ name: StaticString, _ value: Bool) {
-        key(name)
-        boolean(value)
+        append(key: name, 5) { $0.put(value ? Self.trueText : Self.falseText) }
     }
 
     /// Prints a member with the exact bytes of its value.
@@ -156,15 +156,47 @@ public struct JSONWriter: ~Copyable {
     }
 
     /// Prints a member with the value `null`.
-    public mutating func nullMember(_ name: StaticString) {
-        key(name)
-        null()
+    public mutating func nullMember(_ name: StaticString) { append(key: name, 4) { $0.put(Self.nullText) } }
+
+    /// True when a comma must precede the next value or the name of the next member.
+    private var needsComma: Bool {
+        switch bytes.last {
+        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): false
+        default: true
+        }
     }
 
-    private mutating func separate() {
-        switch bytes.last {
-        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): return
-        default: bytes.append(UInt8(ascii: ","))
+    private mutating func separate() { if needsComma { bytes.append(UInt8(ascii: ",")) } }
+
+    /// Appends the name of a member, and the bytes that `write` puts.
+    ///
+    /// - Parameter most: the maximum number of bytes that `write` may put.
+    @inline(__always)
+    private mutating func append(key name: StaticString, _ most: Int, _ write: (inout ByteEnd) -> Void) {
+        let needsComma = needsComma
+        append(name.utf8CodeUnitCount + most + 4) { end in
+            if needsComma { end.put(UInt8(ascii: ",")) }
+            end.put(UInt8(ascii: "\""))
+            end.put(name)
+            end.put(UInt8(ascii: "\""))
+            end.put(UInt8(ascii: ":"))
+            write(&end)
+        }
+    }
+
+    /// Appends the bytes that `write` puts, with one check of the capacity for all of them.
+    ///
+    /// - Parameter most: the maximum number of bytes that `write` may put.
+    @inline(__always)
+    private mutating func append(_ most: Int, _ write: (inout ByteEnd) -> Void) {
+        bytes.append(addingCapacity: most) { span in
+            span.withUnsafeMutableBufferPointer { buffer, count in
+                guard let start = buffer.baseAddress else { return }
+                var end = ByteEnd(address: start)
+                write(&end)
+                count = end.address - start
+                assert(count <= most)
+            }
         }
     }
 
@@ -193,9 +225,71 @@ public struct JSONWriter: ~Copyable {
     }
 
     private static let hexDigits = Array("0123456789abcdef".utf8)
-    private static let trueBytes = Array("true".utf8)
-    private static let falseBytes = Array("false".utf8)
-    private static let nullBytes = Array("null".utf8)
+    private static var trueText: StaticString { "true" }
+    private static var falseText: StaticString { "false" }
+    private static var nullText: StaticString { "null" }
+}
+
+/// The end of a buffer to which bytes are written. Each function writes bytes at the end and moves it. The caller must
+/// have reserved the memory; no function checks it.
+private struct ByteEnd {
+    var address: UnsafeMutablePointer<UInt8>
+
+    @inline(__always)
+    mutating func put(_ byte: UInt8) {
+        address.pointee = byte
+        address += 1
+    }
+
+    @inline(__always)
+    mutating func put(_ text: StaticString) {
+        address.update(from: text.utf8Start, count: text.utf8CodeUnitCount)
+        address += text.utf8CodeUnitCount
+    }
+
+    @inline(__always)
+    mutating func put(_ text: UnsafeBufferPointer<UInt8>) {
+        guard let start = text.baseAddress else { return }
+        address.update(from: start, count: text.count)
+        address += text.count
+    }
+
+    /// Writes the decimal digits of a number, at most 20.
+    mutating func put(digits value: UInt64) {
+        if value >= 100_000_000 {
+            put(digits: value / 100_000_000)
+            let digits = Self.eightDigits(of: value % 100_000_000)
+            UnsafeMutableRawPointer(address).storeBytes(of: digits.littleEndian, as: UInt64.self)
+            address += 8
+        } else {
+            let digits = Self.eightDigits(of: value)
+            let zeros = min(7, (digits ^ Self.eightDigits(of: 0)).trailingZeroBitCount / 8)
+            for index in zeros..<8 { put(UInt8(truncatingIfNeeded: digits >> (8 * UInt64(index)))) }
+        }
+    }
+
+    /// The eight decimal digits of a number below 10^8, with leading zeros. The first digit is in the lowest bits.
+    ///
+    /// Splits the number into two parts, then four, then eight. The parts are in one word, so that one operation splits
+    /// all of them. A multiplication and a shift divide by 100 and by 10; the quotients are exact for parts of this size.
+    @inline(__always)
+    private static func eightDigits(of value: UInt64) -> UInt64 {
+        var parts = value / 10_000 | (value % 10_000) << 32
+        let hundreds = (parts &* 10_486) >> 20 & 0x0000_007F_0000_007F
+        parts = hundreds | (parts &- hundreds &* 100) << 16
+        let tens = (parts &* 103) >> 10 & 0x000F_000F_000F_000F
+        parts = tens | (parts &- tens &* 10) << 8
+        return parts | 0x3030_3030_3030_3030
+    }
+}
+
+extension String {
+    /// Calls `body` with the text in UTF-8, without a copy.
+    @inline(__always)
+    fileprivate func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        // On Linux, all strings are stored as UTF-8.
+        utf8.withContiguousStorageIfAvailable(body)!
+    }
 }
 
 extension JSONText {

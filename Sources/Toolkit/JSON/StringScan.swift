@@ -37,6 +37,13 @@ extension UnsafeBufferPointer<UInt8> {
             guard found == 0 else { return at + found.trailingZeroBitCount / 8 }
             at += 8
         }
+        if at < count, count >= 8 {
+            // Tests the bytes from `at`, followed by spaces. They are read together with the bytes before them.
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+            let shift = UInt64(8 * (at + 8 - count))
+            let found = marks(ByteWord(bytes: word >> shift | ByteWord.spaces << (64 - shift)))
+            return found == 0 ? count : at + found.trailingZeroBitCount / 8
+        }
         while at < count {
             guard marks(ByteWord(bytes: ByteWord.blanks | UInt64(self[at]))) == 0 else { return at }
             at += 1
@@ -54,6 +61,8 @@ private struct ByteWord {
     /// Seven spaces, which pass no test, after a zero as the first byte. Used to test a single byte, which replaces the
     /// zero.
     static let blanks: UInt64 = 0x2020_2020_2020_2000
+    /// Eight spaces, which pass no test.
+    static let spaces: UInt64 = 0x2020_2020_2020_2020
 
     let bytes: UInt64
 
