@@ -37,63 +37,109 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 
 /// The authenticated sender of a request: the app, the credential, and the rights of the credential. Every operation
 /// takes a caller.
+///
+/// A value with one reference to its fields, so that passing a caller on copies no field. Setting a field copies all
+/// fields.
 public struct Caller: Sendable, Hashable {
-    /// The app that the request is for.
-    public var app: AppID
-    /// The id of the credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to
-    /// log.
-    public var credential: String
-    /// The operations that the credential allows.
-    public var scopes: Scopes
-    /// The channels that the credential has access to.
-    public var channels: [NamePattern]
-    /// The event types that the credential has access to.
-    public var types: [NamePattern]
-    private var exactUser: ExactText?
-    /// The time at which the credential expires; nil for a credential that does not expire.
-    public var expires: Timetoken?
-    /// The properties of a user's token or ticket that show whether it was revoked; nil for an API key.
-    public var proof: TokenProof?
-    /// True when the caller's user may also read the channel that has the user's name. Emitting on this channel
-    /// requires a match in `channels`.
-    public private(set) var readsOwnChannel = false
-    /// True for an `admin` key of the first app that is not restricted to channels or types. Only such a caller may use
-    /// `/apps` and the routes for operating the gateway.
-    public var isOperator: Bool
-    /// The rate limits of the caller; nil when there are none.
-    public var meters: RateMeters?
-
-    /// Creates a caller with the rights of its credential, without rate limits.
-    public init(
-        app: AppID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
-        types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false
-    ) {
-        self.app = app
-        self.credential = credential
-        self.scopes = scopes
-        self.channels = channels
-        self.types = types
-        exactUser = user.map { ExactText($0) }
-        self.expires = expires
-        self.isOperator = isOperator
+    private struct Fields: Hashable {
+        var app: AppID
+        var credential: String
+        var scopes: Scopes
+        var channels: [NamePattern]
+        var types: [NamePattern]
+        var user: ExactText?
+        var expires: Timetoken?
+        var proof: TokenProof?
+        var readsOwnChannel = false
+        var isOperator: Bool
+        var meters: RateMeters?
     }
 
+    private final class Storage: Sendable {
+        let fields: Fields
+
+        init(_ fields: Fields) { self.fields = fields }
+    }
+
+    private var storage: Storage
+
+    private var fields: Fields {
+        get { storage.fields }
+        set { storage = Storage(newValue) }
+    }
+
+    /// Creates a caller with the rights of its credential.
+    public init(
+        app: AppID, credential: String, scopes: Scopes, channels: [NamePattern] = [.all],
+        types: [NamePattern] = [.all], user: String? = nil, expires: Timetoken? = nil, isOperator: Bool = false,
+        meters: RateMeters? = nil
+    ) {
+        storage = Storage(
+            Fields(
+                app: app, credential: credential, scopes: scopes, channels: channels, types: types,
+                user: user.map { ExactText($0) }, expires: expires, isOperator: isOperator, meters: meters))
+    }
+
+    public static func == (left: Caller, right: Caller) -> Bool {
+        left.storage === right.storage || left.storage.fields == right.storage.fields
+    }
+
+    public func hash(into hasher: inout Hasher) { storage.fields.hash(into: &hasher) }
+
+    /// The app that the request is for.
+    public var app: AppID { storage.fields.app }
+    /// The id of the credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to
+    /// log.
+    public var credential: String { storage.fields.credential }
+    /// The operations that the credential allows.
+    public var scopes: Scopes {
+        get { storage.fields.scopes }
+        set { fields.scopes = newValue }
+    }
+    /// The channels that the credential has access to.
+    public var channels: [NamePattern] {
+        get { storage.fields.channels }
+        set { fields.channels = newValue }
+    }
+    /// The event types that the credential has access to.
+    public var types: [NamePattern] { storage.fields.types }
+    /// The time at which the credential expires; nil for a credential that does not expire.
+    public var expires: Timetoken? {
+        get { storage.fields.expires }
+        set { fields.expires = newValue }
+    }
+    /// The properties of a user's token or ticket that show whether it was revoked; nil for an API key.
+    public var proof: TokenProof? {
+        get { storage.fields.proof }
+        set { fields.proof = newValue }
+    }
+    /// True when the caller's user may also read the channel that has the user's name. Emitting on this channel
+    /// requires a match in `channels`.
+    public var readsOwnChannel: Bool { storage.fields.readsOwnChannel }
+    /// True for an `admin` key of the first app that is not restricted to channels or types. Only such a caller may use
+    /// `/apps` and the routes for operating the gateway.
+    public var isOperator: Bool { storage.fields.isOperator }
+    /// The rate limits of the caller; nil when there are none.
+    public var meters: RateMeters? {
+        get { storage.fields.meters }
+        set { fields.meters = newValue }
+    }
     /// The only user that this credential may act as; nil when it may act as any user.
     public var user: String? {
-        get { exactUser?.text }
-        set { exactUser = newValue.map { ExactText($0) } }
+        get { storage.fields.user?.text }
+        set { fields.user = newValue.map { ExactText($0) } }
     }
 
     /// A copy of this caller for a token or ticket that `key` created for a user. The copy may read the user's own
     /// channel regardless of `channels`, if `key` has access to that channel.
     public func readingOwnChannel(within key: Caller) -> Caller {
         var caller = self
-        caller.readsOwnChannel = user.map { key.reaches(channel: $0) } ?? false
+        caller.fields.readsOwnChannel = user.map { key.reaches(channel: $0) } ?? false
         return caller
     }
 
     /// True when both callers may act as the same single user, or both as any user.
-    public func hasSameUser(as other: Caller) -> Bool { exactUser == other.exactUser }
+    public func hasSameUser(as other: Caller) -> Bool { storage.fields.user == other.storage.fields.user }
 
     /// A caller for the gateway's own actions in an app. It may do everything.
     public static func gateway(in app: AppID) -> Caller {
@@ -128,7 +174,7 @@ extension Caller {
     /// name of the credential's user.
     public func reads(channel: String) -> Bool { reaches(channel: channel) || isOwn(channel) }
 
-    private func isOwn(_ channel: String) -> Bool { readsOwnChannel && exactUser == ExactText(channel) }
+    private func isOwn(_ channel: String) -> Bool { readsOwnChannel && storage.fields.user == ExactText(channel) }
 
     /// The patterns of the channels that the caller may read: `channels`, and the user's own channel when `channels`
     /// does not match it.

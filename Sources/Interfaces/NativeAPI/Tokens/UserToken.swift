@@ -44,11 +44,10 @@ struct UserToken: Sendable, Equatable {
         guard !words.isEmpty, key.channels.coversAll(channels ?? []), key.types.coversAll(types ?? []) else {
             return nil
         }
-        var caller = Caller(
+        let caller = Caller(
             app: key.app, credential: key.credential, scopes: Scopes(words), channels: channels ?? key.channels,
             types: types ?? key.types, user: user,
-            expires: min(end, key.expires ?? .distantFuture))
-        caller.meters = key.meters
+            expires: min(end, key.expires ?? .distantFuture), meters: key.meters)
         return caller.readingOwnChannel(within: key)
     }
 }

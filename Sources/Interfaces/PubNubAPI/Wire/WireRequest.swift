@@ -124,9 +124,7 @@ struct Keyset: Sendable {
     /// The caller for requests with the app's keys. The keys allow reading, writing and deleting, unless access tokens
     /// restrict the request. The keys identify no user, and the user that a request names is not verified.
     var caller: Caller {
-        var caller = Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage])
-        caller.meters = record.meters
-        return caller
+        Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage], meters: record.meters)
     }
 
     /// Requires that a request has the app's publish key.
