@@ -143,9 +143,10 @@ extension NativeAPI {
 
     private func place(of request: Request, _ repeating: IdempotentRoute, isHeld: Bool) -> RequestExecutor {
         if request.isLarge || repeating == .storesNothing { return .workThreads }
+        if repeating == .byRoute { return .loop }
         guard request.method == .get || request.method == .head else {
             // A body above 2 KiB may contain a long filter, and compiling the filter takes too long for the loop.
-            return repeating != .byRoute && request.body.bytes.count > 2048 ? .workThreads : .loop
+            return request.body.bytes.count > 2048 ? .workThreads : .loop
         }
         if isHeld { return .loop }
         let page = request.query["limit"].flatMap { Int($0) } ?? 0
@@ -162,7 +163,7 @@ extension NativeAPI {
     }
 
     private static func refuseIfMatch(_ request: Request) throws(ChatError) {
-        guard request.headers["If-Match"] == nil else {
+        guard !request.headers.contains("If-Match") else {
             throw ChatError(
                 .malformed, "this resource has no version to compare; leave out If-Match", slug: "bad_precondition",
                 field: "If-Match")
@@ -173,7 +174,7 @@ extension NativeAPI {
     private func once(
         _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedStart
     ) throws(ChatError) -> AuthenticatedStart {
-        guard request.method == .post || request.method == .patch, ![.byRoute, .storesNothing].contains(repeating),
+        guard repeating != .byRoute, repeating != .storesNothing, request.method == .post || request.method == .patch,
             let key = try IdempotencyKey(request.headers)
         else { return action }
         guard repeating != .refused else { throw IdempotencyKey.refusal }
@@ -236,11 +237,7 @@ extension NativeAPI {
     ///   URLs. `.forbidden` for a cookie that another site's page sent.
     func caller(of request: Request) throws(ChatError) -> Caller {
         try Self.refuseCredentials(in: request.query)
-        if let key = try Self.bearer(request.headers) {
-            if let caller = service.keyring.caller(of: key) { return caller }
-            if let caller = try tokens.caller(of: key) { return caller }
-            throw UserTokens.unknown
-        }
+        if let caller = try bearer(request.headers) { return caller }
         if let caller = try signedInCaller(of: request) { return caller }
         throw ChatError(
             .unauthorized, "send an API key as 'Authorization: Bearer <key>'", slug: "credential_missing")
@@ -254,23 +251,36 @@ extension NativeAPI {
         try await service.confirmingRefusal { () throws(ChatError) in try caller(of: request) }
     }
 
-    private static let bearerScheme = Array("bearer".utf8)
+    /// The caller of the credential after `Bearer`; nil without the header field. The credential is read in place.
+    private func bearer(_ headers: Headers) throws(ChatError) -> Caller? {
+        try headers.withValue(of: "Authorization") { field in
+            Result { () throws(ChatError) in
+                let credential = try Self.credential(in: field)
+                if let caller = service.keyring.caller(of: credential.span) { return caller }
+                if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+                throw UserTokens.unknown
+            }
+        }?.get()
+    }
 
-    /// The text after `Bearer`; nil without the header field.
-    private static func bearer(_ headers: Headers) throws(ChatError) -> Secret? {
-        let key = headers.withValue(of: "Authorization") { field -> [UInt8] in
-            let scheme = field.prefix { $0 != UInt8(ascii: " ") }
-            // All letters of the scheme are ASCII, and setting this bit gives their lower case.
-            guard scheme.elementsEqual(bearerScheme, by: { $0 | 0x20 == $1 }) else { return [] }
-            return Array(field[scheme.endIndex...].drop { $0 == UInt8(ascii: " ") })
+    /// The text after `Bearer` and spaces.
+    private static func credential(
+        in field: UnsafeBufferPointer<UInt8>
+    ) throws(ChatError) -> UnsafeBufferPointer<UInt8> {
+        let scheme: StaticString = "bearer"
+        var start = 0
+        // All letters of the scheme are ASCII, and setting this bit gives their lower case.
+        while start < min(field.count, scheme.utf8CodeUnitCount), field[start] | 0x20 == scheme.utf8Start[start] {
+            start += 1
         }
-        guard let key else { return nil }
-        guard !key.isEmpty else {
+        let isBearer = start == scheme.utf8CodeUnitCount && start < field.count && field[start] == UInt8(ascii: " ")
+        while start < field.count, field[start] == UInt8(ascii: " ") { start += 1 }
+        guard isBearer, start < field.count else {
             throw ChatError(
                 .unauthorized, "the only supported scheme is 'Bearer'; send 'Authorization: Bearer <key>'",
                 slug: "credential_invalid")
         }
-        return Secret(key)
+        return UnsafeBufferPointer(rebasing: field[start...])
     }
 
     /// The names of query parameters in which other services accept credentials.

@@ -181,6 +181,9 @@ public struct Secret: Sendable, Hashable {
     /// Creates a secret from its bytes.
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
+    /// Creates a secret with a copy of these bytes.
+    public init(_ bytes: Span<UInt8>) { self.bytes = bytes.withUnsafeBufferPointer { Array($0) } }
+
     /// Creates a secret from the UTF-8 bytes of a text. Use it for services whose key is the text that they show to the
     /// user.
     public init(text: String) { bytes = Array(text.utf8) }
@@ -192,6 +195,9 @@ public struct Secret: Sendable, Hashable {
     public static func == (left: Secret, right: Secret) -> Bool {
         constantTimeEqual(left.bytes, right.bytes)
     }
+
+    /// Returns true if the secret has these bytes. The time does not depend on the content of bytes of equal length.
+    public func equals(_ bytes: Span<UInt8>) -> Bool { constantTimeEqual(self.bytes.span, bytes) }
 }
 
 extension Secret: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

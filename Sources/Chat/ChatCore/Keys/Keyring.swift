@@ -26,6 +26,9 @@ public final class Keyring: Sendable {
         /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring
         /// changes.
         private var callers: [Secret: CachedCaller] = [:]
+        /// The entry of `callers` that was used last. Nil when the keyring has changed since. Most installations send
+        /// their requests with one key, which is then found without hashing its text.
+        private var lastUsed: CachedCaller?
         /// The caller that ``caller(key:in:)`` has found last. Nil when the keyring has changed since.
         private var lastFound: Caller?
         var uses = KeyUses()
@@ -45,17 +48,20 @@ public final class Keyring: Sendable {
 
         private mutating func forgetCallers() {
             callers.removeAll()
+            lastUsed = nil
             lastFound = nil
         }
 
         /// An entry of the cache. A class, so that a lookup copies a reference and not the fields.
         private final class CachedCaller {
+            let credential: Secret
             let caller: Caller
             let key: RecordKey
             /// The time until which uses of the key need not be recorded.
             var recordedUntil: Timetoken
 
-            init(caller: Caller, key: RecordKey, recordedUntil: Timetoken) {
+            init(_ credential: Secret, caller: Caller, key: RecordKey, recordedUntil: Timetoken) {
+                self.credential = credential
                 self.caller = caller
                 self.key = key
                 self.recordedUntil = recordedUntil
@@ -64,19 +70,29 @@ public final class Keyring: Sendable {
 
         /// Returns the caller of a key, and records the use of the key; nil when no key has this text, or when the key
         /// has expired.
-        mutating func caller(of credential: Secret, at now: Timetoken) -> Caller? {
-            if let known = callers[credential] {
-                guard !known.caller.isExpired(at: now) else { return nil }
-                if now >= known.recordedUntil { known.recordedUntil = uses.record(known.key, at: now) }
-                return known.caller
+        mutating func caller(of credential: Swift.Span<UInt8>, at now: Timetoken) -> Caller? {
+            let known: CachedCaller
+            if let lastUsed, lastUsed.credential.equals(credential) {
+                known = lastUsed
+            } else {
+                guard let entry = entry(of: Secret(credential), at: now) else { return nil }
+                known = entry
+                lastUsed = entry
             }
-            let digest = Keyring.digest(of: credential)
-            guard let key = byDigest[digest].flatMap({ keys[$0] }) else { return nil }
+            guard !known.caller.isExpired(at: now) else { return nil }
+            if now >= known.recordedUntil { known.recordedUntil = uses.record(known.key, at: now) }
+            return known.caller
+        }
+
+        private mutating func entry(of credential: Secret, at now: Timetoken) -> CachedCaller? {
+            if let known = callers[credential] { return known }
+            guard let key = byDigest[Keyring.digest(of: credential)].flatMap({ keys[$0] }) else { return nil }
             let caller = caller(of: key)
             guard !caller.isExpired(at: now) else { return nil }
-            callers[credential] = CachedCaller(
-                caller: caller, key: key.recordKey, recordedUntil: uses.record(key.recordKey, at: now))
-            return caller
+            let entry = CachedCaller(
+                credential, caller: caller, key: key.recordKey, recordedUntil: uses.record(key.recordKey, at: now))
+            callers[credential] = entry
+            return entry
         }
 
         /// Returns the caller of the key with this id, even if the key has expired; nil when there is no such key.
@@ -87,12 +103,9 @@ public final class Keyring: Sendable {
         }
 
         func caller(of key: APIKey) -> Caller {
-            var caller = Caller(
+            Caller(
                 app: key.app, credential: key.id, scopes: key.scopes, channels: key.channels, types: key.types,
-                expires: key.expires, isOperator: isOperator(key))
-            // A key without meters is the normal case, and its lookup is cheap.
-            caller.meters = meters[key.recordKey]
-            return caller
+                expires: key.expires, isOperator: isOperator(key), meters: meters[key.recordKey])
         }
 
         private func isOperator(_ key: APIKey) -> Bool {
@@ -186,10 +199,13 @@ public final class Keyring: Sendable {
     /// not in the cache is looked up by its SHA-256 digest.
     ///
     /// - Parameter credential: the text of the key, as UTF-8.
-    public func caller(of credential: Secret) -> Caller? {
+    public func caller(of credential: Swift.Span<UInt8>) -> Caller? {
         let now = clock.now
         return contents.withLock { $0.caller(of: credential, at: now) }
     }
+
+    /// Returns the caller of a key; see ``caller(of:)-(Swift.Span<UInt8>)``.
+    public func caller(of credential: Secret) -> Caller? { caller(of: credential.bytes.span) }
 
     /// The credential id of user tokens signed with an app's `secret_key`. The credential has the scopes `read` and
     /// `emit`, and is valid as long as the app exists.
@@ -202,9 +218,7 @@ public final class Keyring: Sendable {
         return contents.withLock { contents in
             if id == Self.secretCredential {
                 return contents.apps[app].map { app in
-                    var caller = Caller(app: app.id, credential: id, scopes: [.read, .emit])
-                    caller.meters = app.meters
-                    return caller
+                    Caller(app: app.id, credential: id, scopes: [.read, .emit], meters: app.meters)
                 }
             }
             guard let caller = contents.caller(key: id, in: app) else { return nil }
