@@ -193,6 +193,8 @@ public final class Event: Sendable {
     public var id: String { timetoken.eventID }
     /// The channel that the event belongs to.
     public var channel: ChannelID { draft.channel }
+    /// True when the event belongs to the app. Cheaper than comparing the app of ``channel``, which copies names.
+    public func isOf(_ app: AppID) -> Bool { draft.channel.app == app }
     /// The event type.
     public var type: String { draft.type }
     /// The kind, which determines the rules that apply to the event.

@@ -19,7 +19,11 @@ public struct ExactText: Hashable, Sendable {
     public var text: String { wrappedValue }
 
     public static func == (left: ExactText, right: ExactText) -> Bool {
-        left.withBytes { left in
+        // Strings with the same two words are the same text: the words are either the text itself, or its length and
+        // the address of its bytes.
+        let words = unsafeBitCast((left.wrappedValue, right.wrappedValue), to: (UInt, UInt, UInt, UInt).self)
+        if words.0 == words.2, words.1 == words.3 { return true }
+        return left.withBytes { left in
             right.withBytes { right in
                 guard left.count == right.count else { return false }
                 guard let start = left.baseAddress, let other = right.baseAddress else { return true }

@@ -4,7 +4,9 @@ import Locking
 /// The ephemeral events of each app. They exist only in memory and are lost at a restart. Their age and number are
 /// limited.
 package final class PassingEvents: Sendable {
+    /// The events of one app.
     fileprivate struct Ring: Sendable {
+        let app: AppID
         var events: [Event] = []
         var first = 0
         var bytes = 0
@@ -28,7 +30,36 @@ package final class PassingEvents: Sendable {
         }
     }
 
-    private let rings = Lock<[AppID: Ring]>([:])
+    /// The rings of all apps that have events.
+    private struct Rings: Sendable {
+        var all: [Ring] = []
+        private var indices: [AppID: Int] = [:]
+        /// The index of the ring that was used last. Most events belong to the same app as the event before them, so
+        /// their app is compared with the app of this ring and not hashed.
+        private var latest = 0
+
+        subscript(app: AppID) -> Ring? { indices[app].map { all[$0] } }
+
+        mutating func add(_ event: Event, capacity: Int, olderThan edge: Timetoken) {
+            if latest >= all.count || !event.isOf(all[latest].app) { latest = index(of: event.channel.app) }
+            all[latest].add(event, capacity: capacity, olderThan: edge)
+        }
+
+        private mutating func index(of app: AppID) -> Int {
+            if let index = indices[app] { return index }
+            all.append(Ring(app: app))
+            indices[app] = all.count - 1
+            return all.count - 1
+        }
+
+        mutating func drop(above capacity: Int, olderThan edge: Timetoken) {
+            for index in all.indices { all[index].drop(above: capacity, olderThan: edge) }
+            all.removeAll { $0.first == $0.events.count }
+            indices = Dictionary(uniqueKeysWithValues: all.indices.map { (all[$0].app, $0) })
+        }
+    }
+
+    private let rings = Lock(Rings())
     /// The maximum age of the events, in ticks of timetokens.
     private let age: UInt64
     private let capacity: Int
@@ -46,7 +77,7 @@ package final class PassingEvents: Sendable {
         let edge = edge(at: now)
         rings.withLock { rings in
             for event in events where event.retention == .passing {
-                rings[event.channel.app, default: Ring()].add(event, capacity: capacity, olderThan: edge)
+                rings.add(event, capacity: capacity, olderThan: edge)
             }
         }
     }
@@ -54,13 +85,7 @@ package final class PassingEvents: Sendable {
     /// Removes expired events in all apps, including apps that receive no new events.
     package func sweep(now: Timetoken) {
         let edge = edge(at: now)
-        rings.withLock { rings in
-            rings = rings.compactMapValues { ring in
-                var ring = ring
-                ring.drop(above: capacity, olderThan: edge)
-                return ring.first < ring.events.count ? ring : nil
-            }
-        }
+        rings.withLock { $0.drop(above: capacity, olderThan: edge) }
     }
 
     /// Returns the events after `position`, up to and including `end`, oldest first. If `app` is nil, returns events of
@@ -68,7 +93,7 @@ package final class PassingEvents: Sendable {
     package func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
         let found = rings.withLock { rings in
             if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }
-            return rings.values.map { $0.between(position, end) }
+            return rings.all.map { $0.between(position, end) }
         }
         return found.count == 1 ? found[0] : found.joined().sorted { $0.timetoken < $1.timetoken }
     }
