@@ -52,6 +52,53 @@ import Testing
     }
 }
 
+@Suite("The log in memory") struct AppsInMemoryTests {
+    private static let apps = [AppID("a"), AppID("b"), AppID("a name that is too long to be stored in two words")]
+
+    @Test("knows the newest position of each app, when apps take turns")
+    func positions() {
+        let positions = AppPositions(start: 10)
+        #expect(positions.position(of: Self.apps[0]) == 10)
+        positions.record([event(11, of: Self.apps[0]), event(12, of: Self.apps[1]), event(13, of: Self.apps[0])])
+        positions.record([event(14, of: Self.apps[0])])
+        #expect(Self.apps.map { positions.position(of: $0) } == [14, 12, 10])
+        positions.record([event(15, of: Self.apps[2]), event(16, of: Self.apps[1])])
+        positions.record([])
+        #expect(Self.apps.map { positions.position(of: $0) } == [14, 16, 15])
+    }
+
+    @Test("returns the ephemeral events of each app, when apps take turns and old events are dropped")
+    func passing() {
+        let passing = PassingEvents(limits: Limits())
+        let first = UInt64(Limits().passingAge.timetokenTicks)
+        func add(_ timetoken: UInt64, _ app: Int) {
+            passing.add([event(timetoken, of: Self.apps[app], retention: .passing)], now: Timetoken(timetoken))
+        }
+        for step in 0..<9 { add(first + UInt64(step), step % 3) }
+        add(first * 3, 1)
+        passing.sweep(now: Timetoken(first * 3))
+        add(first * 3 + 1, 0)
+        add(first * 3 + 2, 1)
+        let found = Self.apps.map { app in
+            passing.events(in: app, after: .zero, upTo: .distantFuture).map(\.timetoken.rawValue)
+        }
+        #expect(found == [[first * 3 + 1], [first * 3, first * 3 + 2], []])
+        #expect(
+            passing.events(in: nil, after: .zero, upTo: .distantFuture).map(\.timetoken.rawValue) == [
+                first * 3, first * 3 + 1, first * 3 + 2,
+            ])
+    }
+
+    @Test("moves drafts into events with successive timetokens")
+    func takenDrafts() {
+        var drafts = (0..<3).map { event(1, in: "room\($0)").draft }
+        let events = drafts.takeEvents(from: 20)
+        #expect(drafts.isEmpty)
+        #expect(events.map(\.timetoken) == [20, 21, 22])
+        #expect(events.map(\.channel.name) == ["room0", "room1", "room2"])
+    }
+}
+
 @Suite("The consumers of record changes", .timeLimit(.minutes(1))) struct ChangeConsumerTests {
     private func change(_ revision: Revision) -> RecordChanges {
         RecordChanges(keys: [RecordKey(.user, "u\(revision)", in: AppID("app"))], revision: revision)

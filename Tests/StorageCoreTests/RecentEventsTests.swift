@@ -7,7 +7,8 @@ import Testing
 private let app = AppID("app")
 
 func event(
-    _ timetoken: UInt64, in channel: String = "room", retention: Retention = .kept, expires: UInt64? = nil
+    _ timetoken: UInt64, in channel: String = "room", of app: AppID = app, retention: Retention = .kept,
+    expires: UInt64? = nil
 ) -> Event {
     var draft = EventDraft(
         channel: ChannelID(channel, in: app), type: "t", retention: retention, data: JSONText(string: "x"))

@@ -280,7 +280,7 @@ extension PostReceiver {
         }
     }
 
-    private func events(of verified: VerifiedPost) async throws(ChatError) -> [Appended] {
+    private func events(of verified: VerifiedPost) async throws(ChatError) -> AppendedEvents {
         switch verified.stage {
         case .failed(let error): throw Self.emitFailure(error)
         case .started(let chat, let emit):

@@ -33,7 +33,8 @@ extension ChatAccess {
     /// to ``finish(_:claim:)``, unless it is ``StartedEmit/emitted(_:)``.
     ///
     /// - Parameters:
-    ///   - drafts: the events as the sender wrote them. This method checks and completes them in place.
+    ///   - drafts: the events as the sender wrote them. This method checks and completes them in place. If it appends
+    ///     them, it may move them into the events, and the array is then empty.
     ///   - claim: see ``emit(_:claim:)``. With a claim, no event is appended.
     /// - Throws: the errors of ``emit(_:claim:)``. Then no event is appended.
     public func start(_ drafts: inout [EventDraft], claim: Claim? = nil) throws(ChatError) -> StartedEmit {
@@ -48,9 +49,9 @@ extension ChatAccess {
         try admit(&drafts)
         // An event log that several nodes share cannot append at once.
         guard claim == nil, !service.isShared, !drafts.contains(where: { $0.retention == .kept }),
-            let events = try appendAtOnce(drafts)
+            let events = try appendAtOnce(&drafts)
         else { return .checked(drafts) }
-        return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: events)))
+        return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: AppendedEvents(new: events))))
     }
 
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
@@ -155,21 +156,21 @@ extension ChatAccess {
     /// when nothing was appended.
     ///
     /// - Throws: `.forbidden`.
-    private func appendAtOnce(_ drafts: [EventDraft]) throws(ChatError) -> [Appended]? {
+    private func appendAtOnce(_ drafts: inout [EventDraft]) throws(ChatError) -> [Event]? {
         if let revision = service.accessCache.revisionIfNoRules(of: app) {
-            return try appendAtOnce(drafts, unlessChangedSince: revision)
+            return try appendAtOnce(&drafts, unlessChangedSince: revision)
         }
         // The rules change a copy, because `store` applies them again if nothing is appended.
-        var drafts = drafts
-        guard let revision = try applyKnownRules(to: &drafts) else { return nil }
-        return try appendAtOnce(drafts, unlessChangedSince: revision)
+        var ruled = drafts
+        guard let revision = try applyKnownRules(to: &ruled) else { return nil }
+        return try appendAtOnce(&ruled, unlessChangedSince: revision)
     }
 
     private func appendAtOnce(
-        _ drafts: [EventDraft], unlessChangedSince revision: Revision
-    ) throws(ChatError) -> [Appended]? {
-        guard let tracer = service.tracer else { return log.appendAtOnce(drafts, unlessChangedSince: revision) }
-        return try tracer.traced("append") { log.appendAtOnce(drafts, unlessChangedSince: revision) }
+        _ drafts: inout [EventDraft], unlessChangedSince revision: Revision
+    ) throws(ChatError) -> [Event]? {
+        guard let tracer = service.tracer else { return log.appendAtOnce(&drafts, unlessChangedSince: revision) }
+        return try tracer.traced("append") { log.appendAtOnce(&drafts, unlessChangedSince: revision) }
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See
@@ -189,7 +190,7 @@ extension ChatAccess {
             let event = earlier.events[index] ?? Event(timetoken: earlier.timetokens[index], draft: draft)
             events.append(Appended(event: event, isDuplicate: true))
         }
-        return AppendOutcome(events: events, repeatedNote: earlier.note)
+        return AppendOutcome(events: AppendedEvents(events), repeatedNote: earlier.note)
     }
 
     private var hasChannelRules: Bool { service.accessCache.hasRules(app) }

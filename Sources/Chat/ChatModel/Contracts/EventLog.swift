@@ -22,12 +22,13 @@ public protocol EventLog: Sendable {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome
 
-    /// Appends ephemeral drafts without waiting, all or none. Returns one entry per draft, in the same order, or nil
-    /// when nothing was appended. Call ``append(_:claim:unlessChangedSince:)`` then.
+    /// Appends ephemeral drafts without waiting, all or none. Returns one event per draft, in the same order, or nil
+    /// when nothing was appended. Call ``append(_:claim:unlessChangedSince:)`` then. If the drafts were appended, they
+    /// were moved into the events, and `drafts` is empty.
     ///
     /// The result is nil if a draft needs a commit, if records have changed after `revision`, or if the event log
     /// cannot assign timetokens at the moment. The call may return nil for any other reason.
-    func appendAtOnce(_ drafts: [EventDraft], unlessChangedSince revision: Revision) -> [Appended]?
+    func appendAtOnce(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision) -> [Event]?
 
     /// The result of an earlier append with this claim's key (an idempotency key), within the repeat window; nil when
     /// there was none. Use it for a repeated request that could not be appended now because rights or schemas have
@@ -106,7 +107,7 @@ public struct Loss: Sendable, Equatable {
 
 extension EventLog {
     /// Appends nothing and returns nil. An event log that can append without waiting replaces this method.
-    public func appendAtOnce(_: [EventDraft], unlessChangedSince _: Revision) -> [Appended]? { nil }
+    public func appendAtOnce(_: inout [EventDraft], unlessChangedSince _: Revision) -> [Event]? { nil }
 
     /// Appends drafts without checking whether records have changed since the authorization.
     ///
@@ -133,14 +134,14 @@ extension EventDraft {
 /// The result of one append.
 public struct AppendOutcome: Sendable {
     /// One entry per draft, in the same order. For a repeated claim, the events of the first call.
-    public var events: [Appended]
+    public var events: AppendedEvents
     /// The note of the first call (``Claim/note``), when this call repeats a claim and stored nothing; nil otherwise.
     public var repeatedNote: JSONText?
     /// The etag of the record stored with a message; nil for a message without a record, and for other events.
     public var messageETag: String?
 
     /// Creates the outcome of an append. With a note, it is the outcome of a repeated append.
-    public init(events: [Appended], repeatedNote: JSONText? = nil) {
+    public init(events: AppendedEvents, repeatedNote: JSONText? = nil) {
         self.events = events
         self.repeatedNote = repeatedNote
     }
@@ -176,6 +177,35 @@ public struct Appended: Sendable {
         self.event = event
         self.isDuplicate = isDuplicate
     }
+}
+
+/// The results of appending several drafts, in the order of the drafts.
+///
+/// Contains the events in one array, so that new events need no array besides the one that the log passes to readers.
+public struct AppendedEvents: RandomAccessCollection, ExpressibleByArrayLiteral, Sendable {
+    private let events: [Event]
+    /// The indices of the events for which `isDuplicate` is true.
+    private let duplicates: Set<Int>
+
+    /// Creates the results for new events.
+    public init(new events: [Event]) { (self.events, duplicates) = (events, []) }
+
+    /// Creates a list of results.
+    public init(_ results: [Appended]) {
+        events = results.map(\.event)
+        duplicates = Set(results.indices.filter { results[$0].isDuplicate })
+    }
+
+    public init(arrayLiteral results: Appended...) { self.init(results) }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { events.count }
+    public subscript(index: Int) -> Appended {
+        Appended(event: events[index], isDuplicate: duplicates.contains(index))
+    }
+
+    /// The number of events that are not duplicates.
+    public var newCount: Int { events.count - duplicates.count }
 }
 
 /// One commit of the log: its events, and the position up to which the log is now complete.

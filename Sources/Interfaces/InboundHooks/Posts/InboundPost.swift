@@ -44,7 +44,7 @@ public struct InboundPost: Sendable {
 public struct InboundReceipt: Sendable {
     /// The events in the order of the mapping; empty when the mapping produces none. `isDuplicate` of an event is true
     /// when the sender had already posted this delivery.
-    public var events: [Appended] = []
+    public var events: AppendedEvents = []
     /// The response to a provider's handshake, which does not become an event; nil for other posts.
     public var handshake: HandshakeResponse?
 }

@@ -27,7 +27,7 @@ final class Metrics: Sendable {
     /// events of a repeated append are not counted.
     func countEmitted(_ outcome: AppendOutcome) {
         guard outcome.repeatedNote == nil else { return }
-        emitted.add(UInt64(outcome.events.count { !$0.isDuplicate }), ordering: .relaxed)
+        emitted.add(UInt64(outcome.events.newCount), ordering: .relaxed)
     }
 
     var emittedCount: UInt64 { emitted.load(ordering: .relaxed) }

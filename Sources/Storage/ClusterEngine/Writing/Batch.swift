@@ -151,7 +151,7 @@ final class Batch {
             let events = zip(earlier.timetokens, drafts).map { timetoken, draft in
                 Appended(event: event(at: timetoken, insteadOf: draft), isDuplicate: true)
             }
-            return .success(AppendOutcome(events: events, repeatedNote: earlier.note))
+            return .success(AppendOutcome(events: AppendedEvents(events), repeatedNote: earlier.note))
         }
         if let since, revision > since, drafts.contains(where: { hasChanged($0.rightsKeys, since: since) }) {
             return .failure(
@@ -171,7 +171,7 @@ final class Batch {
             overlay.claims[ClaimKey(claim)] = StoredClaim(
                 fingerprint: claim.fingerprint, timetokens: timetokens, note: claim.note, until: claim.until)
         }
-        return .success(AppendOutcome(events: placed))
+        return .success(AppendOutcome(events: AppendedEvents(placed)))
     }
 
     private func place(_ draft: EventDraft) -> Appended {

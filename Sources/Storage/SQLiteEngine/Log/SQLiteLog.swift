@@ -19,8 +19,9 @@ final class SQLiteLog: EventLog {
     ) async throws(ChatError) -> AppendOutcome {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
         let needsCommit = claim != nil || drafts.contains(where: \.needsCommit)
-        if !needsCommit, let events = pass(drafts, unlessChangedSince: revision) {
-            return AppendOutcome(events: events)
+        var rest = drafts
+        if !needsCommit, let events = pass(&rest, unlessChangedSince: revision) {
+            return AppendOutcome(events: AppendedEvents(new: events))
         }
         let result = await withUnsafeContinuation { continuation in
             writerHandle.submit(
@@ -31,8 +32,8 @@ final class SQLiteLog: EventLog {
         return try result.get()
     }
 
-    func appendAtOnce(_ drafts: [EventDraft], unlessChangedSince revision: Revision) -> [Appended]? {
-        drafts.contains(where: \.needsCommit) ? nil : pass(drafts, unlessChangedSince: revision)
+    func appendAtOnce(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision) -> [Event]? {
+        drafts.contains(where: \.needsCommit) ? nil : pass(&drafts, unlessChangedSince: revision)
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {
@@ -42,10 +43,10 @@ final class SQLiteLog: EventLog {
         }
     }
 
-    private func pass(_ drafts: [EventDraft], unlessChangedSince revision: Revision?) -> [Appended]? {
+    private func pass(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision?) -> [Event]? {
         // The closure sees every earlier record change, because the writer publishes record changes before it releases
         // the allocator.
-        engineState.allocator.pass(drafts, now: engineState.clock.now) {
+        engineState.allocator.pass(&drafts, now: engineState.clock.now) {
             revision.map { engineState.changes.end <= $0 } ?? true
         }
     }

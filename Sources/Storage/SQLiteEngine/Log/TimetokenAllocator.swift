@@ -16,9 +16,13 @@ final class TimetokenAllocator: Sendable {
         var reserved: UInt64
 
         /// Assigns and returns the next timetoken: the current time, or the last timetoken plus one if that is later.
-        mutating func next(now: Timetoken) -> UInt64 {
-            last = max(last + 1, now.rawValue)
-            return last
+        mutating func next(now: Timetoken) -> UInt64 { next(1, now: now) }
+
+        /// Assigns several successive timetokens, and returns the first.
+        mutating func next(_ count: Int, now: Timetoken) -> UInt64 {
+            let first = max(last + 1, now.rawValue)
+            last = first + UInt64(count) - 1
+            return first
         }
     }
 
@@ -44,24 +48,25 @@ final class TimetokenAllocator: Sendable {
     /// Assigns timetokens to ephemeral events and makes the events visible, without the writer. Returns nil and assigns
     /// nothing if the writer must append the events.
     ///
-    /// None of the drafts may need a commit (`EventDraft.needsCommit`).
+    /// None of the drafts may need a commit (`EventDraft.needsCommit`). If the result is not nil, the drafts were moved
+    /// into the events, and `drafts` is empty.
     ///
     /// - Parameter mayPass: an additional condition, which is called under the allocator's lock. If it returns false,
     ///   the result is nil.
-    func pass(_ drafts: [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Appended]? {
+    func pass(_ drafts: inout [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Event]? {
         assert(!drafts.contains(where: \.needsCommit), "only the writer can append these drafts")
         guard !drafts.isEmpty else { return nil }
         let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
             guard !state.isHeld, !state.isClosed, mayPass() else { return nil }
             guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }
-            let events = drafts.map { Event(timetoken: Timetoken(state.mark.next(now: now)), draft: $0) }
+            let events = drafts.takeEvents(from: state.mark.next(drafts.count, now: now))
             return (events, show(events, upTo: state.mark.last, now: now))
         }
         guard let passed else { return nil }
         // The waiting tasks are resumed outside the lock. If their event loop has ended, the thread that resumes a task
         // also runs it.
         for sleeper in passed.sleepers { sleeper.resume() }
-        return passed.events.map { Appended(event: $0, isDuplicate: false) }
+        return passed.events
     }
 
     // MARK: The writer

@@ -30,7 +30,7 @@ extension Writer {
         placed.reserveCapacity(drafts.count)
         for draft in drafts { placed.append(try place(draft)) }
         if let claim { try remember(claim, placed.map(\.event.timetoken)) }
-        return .success(AppendOutcome(events: placed))
+        return .success(AppendOutcome(events: AppendedEvents(placed)))
     }
 
     private func place(_ draft: EventDraft) throws(SQLiteFailure) -> Appended {
@@ -160,7 +160,7 @@ extension Writer {
         for (timetoken, draft) in zip(claim.timetokens, drafts) {
             events.append(Appended(event: try event(at: timetoken, insteadOf: draft), isDuplicate: true))
         }
-        return AppendOutcome(events: events, repeatedNote: claim.note)
+        return AppendOutcome(events: AppendedEvents(events), repeatedNote: claim.note)
     }
 
     // MARK: Names
