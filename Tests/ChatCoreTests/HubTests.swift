@@ -1,5 +1,6 @@
 import ChatCore
 import ChatModel
+import Locking
 import Testing
 
 @Suite("The hub") struct HubTests {
@@ -21,6 +22,39 @@ import Testing
             #expect(below.timetokens == [1, 2, 4, 5])
             #expect(all.timetokens == [1, 2, 3, 4, 5])
             #expect(other.timetokens == [5])
+        }
+    }
+
+    @Test("reports each commit to an observer before a feed receives its events, and its own end")
+    func commitObserver() async throws {
+        let reports = Lock<[String]>([])
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            await service.hub.observeCommits { commit in
+                let report = commit.map { "\($0.events.map(\.timetoken)) after \(sink.timetokens)" } ?? "end"
+                reports.withLock { $0.append(report) }
+            }
+            log.commit([event(1), event(2)])
+            #expect(await service.hub.reach(2))
+            log.commit([event(3, on: "orders.us")])
+            #expect(await service.hub.reach(3))
+        }
+        #expect(reports.withLock { $0 } == ["[1, 2] after []", "[3] after [1, 2]", "end"])
+    }
+
+    @Test("knows the position of each app, when apps take turns in one commit")
+    func appPositions() async throws {
+        try await withScriptedService { service, log in
+            let other = AppID("other")
+            log.commit([event(1), event(2, app: other), event(3), event(4), event(5, app: other), event(6)])
+            #expect(await service.hub.reach(6))
+            #expect(await service.hub.position(of: demo) == 6)
+            #expect(await service.hub.position(of: other) == 5)
+            log.commit([event(7, app: other)])
+            #expect(await service.hub.reach(7))
+            #expect(await service.hub.position(of: demo) == 6)
+            #expect(await service.hub.position(of: other) == 7)
         }
     }
 

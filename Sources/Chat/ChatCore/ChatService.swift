@@ -19,7 +19,7 @@ public final class ChatService: Sendable {
     /// Distributes committed events to their subscribers.
     public let hub: Hub
     /// The executor of the tasks that follow the event log; nil for Swift's default pool.
-    public let tasks: (any TaskExecutor)?
+    private let tasks: (any TaskExecutor)?
     /// Records traces; nil when tracing is disabled.
     public let tracer: Tracer?
     /// The apps and API keys, in memory.

@@ -62,7 +62,7 @@ public final class WebhookService: Sendable {
             group.addTask { await self.subscriptions.follow(from: subscribed) }
             group.addTask { await self.sender.run() }
             group.addTask { await self.runner.run() }
-            try await planner.run(whenReady: whenReady)
+            await planner.run(whenReady: whenReady)
             group.cancelAll()
         }
     }

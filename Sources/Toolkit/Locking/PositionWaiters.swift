@@ -4,9 +4,12 @@
 /// The list stores the position of the last ``resume(through:)``. A wait for a position that was already reached
 /// returns immediately, even if the position was reached between the caller's check and the wait.
 public final class PositionWaiters<Position: Comparable & Sendable> {
-    private var waiting: [(position: Position, continuation: CheckedContinuation<Bool, Never>)] = []
-    private var reached: Position?
-    private var isEnded = false
+    @usableFromInline
+    internal var waiting: [(position: Position, continuation: CheckedContinuation<Bool, Never>)] = []
+    @usableFromInline
+    internal var reached: Position?
+    @usableFromInline
+    internal var isEnded = false
 
     /// Creates an empty list.
     public init() {}
@@ -30,6 +33,7 @@ public final class PositionWaiters<Position: Comparable & Sendable> {
     }
 
     /// Resumes the tasks that wait for this position or an earlier position. Call it whenever the position increases.
+    @inlinable
     public func resume(through position: Position) {
         reached = reached.map { max($0, position) } ?? position
         isEnded = false

@@ -41,6 +41,7 @@ public actor Hub {
     var moveObservers: [@Sendable (UserID) -> Void] = []
     private var recentAudienceChanges = AudienceChanges()
     private var audienceObservers: [@Sendable (Event) -> Void] = []
+    private var commitObservers: [@Sendable (Commit?) -> Void] = []
     /// The feeds with events in the current iteration. A property, so that the memory of the array is reused.
     private var touched: [Feed] = []
     /// The matching of the next event, while evaluating its filters takes more than one iteration; nil at other times.
@@ -76,6 +77,8 @@ public actor Hub {
     private func stopped() {
         isRunning = false
         waiters.endAll()
+        for observer in commitObservers { observer(nil) }
+        commitObservers = []
     }
 }
 
@@ -130,6 +133,11 @@ extension Hub {
     /// has received the event and before any feed receives the next one.
     public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
+    /// Registers an observer of commits. The hub calls the observer on its executor with each commit, before it
+    /// distributes the events of the commit, and with nil when it stops. The observer misses no commit whose events the
+    /// event log returns only after this call.
+    public func observeCommits(_ observer: @escaping @Sendable (Commit?) -> Void) { commitObservers.append(observer) }
+
     /// The number of distributed events that may have changed an audience. Read this number before you check the right
     /// to receive events, and pass it to ``audienceMayHaveChanged(_:since:)`` later.
     public var audienceChanges: UInt64 { recentAudienceChanges.count }
@@ -154,6 +162,7 @@ extension Hub {
 
 extension Hub {
     private func publish(_ commit: Commit) async {
+        for observer in commitObservers { observer(commit) }
         var rest = commit.events[...]
         repeat {
             let end = distribute(Self.turn(of: rest), of: commit)
@@ -218,10 +227,14 @@ extension Hub {
     /// Updates the positions of the apps of distributed events. Most commits contain only events of one app, so only the
     /// last event of a run of the same app is recorded.
     private func recordPositions(of events: ArraySlice<Event>) {
-        for (event, next) in zip(events, events.dropFirst()) where event.channel.app != next.channel.app {
-            positions[event.channel.app] = event.timetoken
+        guard var last = events.last else { return }
+        var app = last.channel.app
+        positions[app] = last.timetoken
+        for event in events.reversed() where !event.isOf(app) {
+            last = event
+            app = event.channel.app
+            positions[app] = max(positions[app] ?? .zero, event.timetoken)
         }
-        if let last = events.last { positions[last.channel.app] = last.timetoken }
     }
 
     /// Returns the given users who have a stream, poll or listener that selects the type `channel.activity` by name.

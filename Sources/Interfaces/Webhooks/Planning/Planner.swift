@@ -50,41 +50,37 @@ final class Planner: Sendable {
     /// Plans events until the task is cancelled.
     ///
     /// - Parameter whenReady: called once, when the events of every app's log are planned.
-    func run(whenReady: @Sendable () -> Void) async throws {
+    func run(whenReady: @Sendable () -> Void) async {
         let signal = registry.plannerSignal
-        // The subscription to commits begins before the positions are read. A commit in between is then seen twice
-        // instead of being missed.
-        let commits = await service.engine.log.committed()
-        try await withThrowingDiscardingTaskGroup { group in
-            group.addTask(executorPreference: service.tasks) { await self.listen(to: commits, signal) }
-            var positions: [AppID: Position] = [:]
-            for app in registry.snapshot.withLock({ $0.appIDs }) { await catchUp(app, &positions) }
-            whenReady()
-            while let apps = await signal.next() {
-                for (app, newest) in apps {
-                    await catchUp(app, &positions)
-                    counters.recordPlanned(positions[app]?.reached ?? newest, of: app)
-                    registry.recordPlanned(app, through: newest)
-                }
+        // The hub reports commits before the positions are read. A commit in between is then seen twice instead of being
+        // missed.
+        await service.hub.observeCommits { commit in
+            if let commit { self.mark(commit) } else { signal.finish() }
+        }
+        var positions: [AppID: Position] = [:]
+        for app in registry.snapshot.withLock({ $0.appIDs }) { await catchUp(app, &positions) }
+        whenReady()
+        while let apps = await signal.next() {
+            for (app, newest) in apps {
+                await catchUp(app, &positions)
+                counters.recordPlanned(positions[app]?.reached ?? newest, of: app)
+                registry.recordPlanned(app, through: newest)
             }
-            group.cancelAll()
         }
     }
 
-    /// Marks an app for planning when it has new events and at least one webhook or subscription. Runs on the hub's
-    /// executor, because every commit wakes that executor anyway. An app without subscribers therefore wakes no further
-    /// thread.
-    private func listen(to commits: CommitSequence, _ signal: PlannerSignal) async {
-        for await commit in commits {
-            var last: AppID?
-            for event in commit.events where event.channel.app != last {
-                last = event.channel.app
-                guard registry.snapshot.withLock({ $0.count(in: event.channel.app) }) > 0 else { continue }
-                counters.recordCommit(commit.watermark, of: event.channel.app)
-                signal.mark(event.channel.app, at: commit.watermark)
-            }
+    /// Marks the apps of a commit for planning, if they have at least one webhook or subscription. Runs on the hub's
+    /// executor for each commit. An app without subscribers wakes no thread.
+    private func mark(_ commit: Commit) {
+        var last: AppID?
+        for event in commit.events {
+            if let last, event.isOf(last) { continue }
+            let app = event.channel.app
+            last = app
+            guard registry.snapshot.withLock({ $0.count(in: app) }) > 0 else { continue }
+            counters.recordCommit(commit.watermark, of: app)
+            registry.plannerSignal.mark(app, at: commit.watermark)
         }
-        signal.finish()
     }
 
     /// Plans the deliveries of one app up to the end of its event log (its watermark). After a failure, planning is

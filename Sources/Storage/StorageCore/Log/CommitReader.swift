@@ -50,13 +50,16 @@ package final class CommitReader: Sendable {
     }
 
     private static func joined(_ commits: [Commit]) -> Commit {
-        var joined = commits[0]
-        for commit in commits.dropFirst() {
-            guard joined.events.count + commit.events.count <= eventsTogether else { break }
-            joined.events += commit.events
-            joined.watermark = commit.watermark
+        var (end, count) = (1, commits[0].events.count)
+        while end < commits.count, count + commits[end].events.count <= eventsTogether {
+            count += commits[end].events.count
+            end += 1
         }
-        return joined
+        guard end > 1 else { return commits[0] }
+        var events: [Event] = []
+        events.reserveCapacity(count)
+        for commit in commits[..<end] { for event in commit.events { events.append(event) } }
+        return Commit(events: events, watermark: commits[end - 1].watermark)
     }
 
     /// Moves the position to the end of `commit`, and returns the commit without the events that were returned before.
