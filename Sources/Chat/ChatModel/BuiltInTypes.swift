@@ -93,6 +93,7 @@ public enum BuiltInTypes {
     /// True for names that begin with `stream.` (the control messages of streams) or `system.` (the gateway's reports
     /// about its machine).
     private static func isOfGateway(_ type: String) -> Bool {
-        type.hasPrefix("stream.") || type.hasPrefix("system.")
+        // Comparing one byte first saves the calls for nearly all types.
+        type.utf8.first == UInt8(ascii: "s") && (type.hasPrefix("stream.") || type.hasPrefix("system."))
     }
 }

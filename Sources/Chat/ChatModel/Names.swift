@@ -7,6 +7,12 @@ public enum Names {
     ///
     /// - Throws: `.malformed` for any other name.
     public static func check(channel name: String) throws(ChatError) {
+        // One pass over the bytes accepts most names.
+        if (1...255).contains(name.utf8.count), name.utf8.first != UInt8(ascii: "$"),
+            name.hasOnlyBytes({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "*") })
+        {
+            return
+        }
         try check(name, "channel", 1...255)
         guard name.hasOnlyBytes({ $0 != UInt8(ascii: "*") }) else {
             throw ChatError(
@@ -133,6 +139,7 @@ extension Unicode.Scalar {
 
 extension UInt8 {
     var isASCIIAlphanumeric: Bool {
-        (0x30...0x39).contains(self) || (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self)
+        // Setting the bit gives the lower case of a letter.
+        (self | 0x20) &- UInt8(ascii: "a") < 26 || self &- UInt8(ascii: "0") < 10
     }
 }

@@ -168,7 +168,7 @@ extension EventTypes {
     /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the local values out of the memory of a task that waits for the commit.
     func inspectAppended(_ outcome: AppendOutcome) -> AppendOutcome {
-        guard outcome.repeatedNote == nil else { return outcome }
+        guard outcome.repeatedNote == nil, contents.withLock({ !$0.isEmpty }) else { return outcome }
         var work = ValidationBudget.beside
         for appended in outcome.events where !appended.isDuplicate { inspect(appended.event, within: &work) }
         return outcome
@@ -177,7 +177,7 @@ extension EventTypes {
     private func inspect(_ event: Event, within work: inout ValidationBudget) {
         let name = ExactText(event.type)
         let (candidate, validator) = contents.withLock { contents -> (Candidate?, SchemaValidator?) in
-            guard !contents.isEmpty, let app = contents[event.channel.app] else { return (nil, nil) }
+            guard let app = contents[event.channel.app] else { return (nil, nil) }
             return (app.candidates.isEmpty ? nil : app.candidates[name], app.entries[name]?.validator)
         }
         if let candidate {
