@@ -172,8 +172,8 @@ import Testing
             #expect(gone.code == .notFound && unknown.code == .notFound && gone.message == unknown.message)
             _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other")
 
-            var operatorKey = InboundFixture.owner
-            operatorKey.isOperator = true
+            let operatorKey = Caller(
+                app: InboundFixture.owner.app, credential: "key_operator", scopes: [.admin], isOperator: true)
             try await fixture.service.keyring.removeApp("other", by: operatorKey)
             #expect(
                 try await failure { _ = try await fixture.gate.accept(InboundPost(text: ""), for: "s", in: "other") }

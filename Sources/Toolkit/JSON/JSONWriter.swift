@@ -271,7 +271,8 @@ private struct ByteEnd {
     /// The eight decimal digits of a number below 10^8, with leading zeros. The first digit is in the lowest bits.
     ///
     /// Splits the number into two parts, then four, then eight. The parts are in one word, so that one operation splits
-    /// all of them. A multiplication and a shift divide by 100 and by 10; the quotients are exact for parts of this size.
+    /// all of them. A multiplication and a shift divide by 100 and by 10. The quotients are exact for parts of this
+    /// size.
     @inline(__always)
     private static func eightDigits(of value: UInt64) -> UInt64 {
         var parts = value / 10_000 | (value % 10_000) << 32

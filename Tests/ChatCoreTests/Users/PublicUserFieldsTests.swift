@@ -104,8 +104,7 @@ import Testing
             let record = try #require(
                 try await chat.service.engine.directory.read(RecordKey(.app, chat.app.name, in: .gateway)))
             #expect(AppRecord(record, chat.service.vault)?.publicUserFields == chosen)
-            var stranger = chat.with([.admin], in: "other").caller
-            stranger.isOperator = true
+            let stranger = Caller(app: AppID("other"), credential: "key_x", scopes: [.admin], isOperator: true)
             try await expect(.forbidden) {
                 try await chat.service.change(chat.app, AppChange(publicUserFields: .all), by: stranger)
             }

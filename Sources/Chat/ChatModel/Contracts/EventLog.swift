@@ -200,6 +200,7 @@ public struct AppendedEvents: RandomAccessCollection, ExpressibleByArrayLiteral,
 
     public var startIndex: Int { 0 }
     public var endIndex: Int { events.count }
+    /// The result for the draft at this index.
     public subscript(index: Int) -> Appended {
         Appended(event: events[index], isDuplicate: duplicates.contains(index))
     }

@@ -52,8 +52,8 @@ final class Planner: Sendable {
     /// - Parameter whenReady: called once, when the events of every app's log are planned.
     func run(whenReady: @Sendable () -> Void) async {
         let signal = registry.plannerSignal
-        // The hub reports commits before the positions are read. A commit in between is then seen twice instead of being
-        // missed.
+        // The hub reports commits before the positions are read. A commit in between is then seen twice instead of
+        // being missed.
         await service.hub.observeCommits { commit in
             if let commit { self.mark(commit) } else { signal.finish() }
         }
