@@ -11,31 +11,10 @@ enum RawResponse {
         status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
         closing: Bool = true
     ) -> [UInt8] {
-        var output: [UInt8] = []
-        output.reserveCapacity(512)
-        let reason = MHD_get_reason_phrase_for(UInt32(status))
-        append("HTTP/1.1 ", to: &output)
-        append(String(status), to: &output)
-        append(" ", to: &output)
-        if let reason { output.append(contentsOf: UnsafeRawBufferPointer(start: reason, count: strlen(reason))) }
-        append("\r\nX-Content-Type-Options: nosniff", to: &output)
-        if closing { append("\r\nConnection: close", to: &output) }
-        append("\r\nDate: ", to: &output)
-        append(date.text, to: &output)
-        append("\r\nX-Request-Id: ", to: &output)
-        append(requestID, to: &output)
-        for header in headers where isSafe(header.name) && isSafe(header.value) && !header.value.isEmpty {
-            append("\r\n", to: &output)
-            append(header.name, to: &output)
-            append(": ", to: &output)
-            append(header.value, to: &output)
-        }
-        if let contentLength {
-            append("\r\nContent-Length: ", to: &output)
-            append(String(contentLength), to: &output)
-        }
-        append("\r\n\r\n", to: &output)
-        return output
+        var heads = RawHeads()
+        return heads.head(
+            status: status, headers: headers, contentLength: contentLength, requestID: requestID, date: date,
+            closing: closing)
     }
 
     /// Formats a complete response. A body that is not in memory is left out.
@@ -52,17 +31,80 @@ enum RawResponse {
         return isHead ? head : head + body
     }
 
-    private static func append(_ text: String, to output: inout [UInt8]) {
-        var text = text
-        text.withUTF8 { output.append(contentsOf: $0) }
-    }
-
     /// Returns true when the text contains no CR, LF or NUL. A line break would begin another header field.
     static func isSafe(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in
             !bytes.contains { $0 <= 0x0D && ($0 == 0x0D || $0 == 0x0A || $0 == 0) }
         }
+    }
+}
+
+/// Formats the headers of responses. Thousands of clients may get the same response at the same time, so the text of the
+/// last header is reused. Only the id of the request differs.
+struct RawHeads {
+    private var status = 0
+    private var headers: [(name: String, value: String)] = []
+    private var contentLength: Int?
+    private var date = ""
+    private var isClosing = false
+    /// The last header, up to and including the name of the field `X-Request-Id`.
+    private var text: [UInt8] = []
+
+    /// Formats the header of a response, including the empty line at its end.
+    ///
+    /// - Parameter closing: true when the connection is closed after the response.
+    mutating func head(
+        status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
+        closing: Bool
+    ) -> [UInt8] {
+        let isSame =
+            self.status == status && self.contentLength == contentLength && isClosing == closing
+            && self.date == date.text && self.headers.elementsEqual(headers, by: ==)
+        if !isSame {
+            (self.status, self.headers, self.contentLength) = (status, headers, contentLength)
+            (self.date, isClosing) = (date.text, closing)
+            format()
+        }
+        var head: [UInt8] = []
+        head.reserveCapacity(text.count + requestID.utf8.count + 4)
+        head += text
+        head.append(text: requestID)
+        head.append(text: "\r\n\r\n")
+        return head
+    }
+
+    private mutating func format() {
+        text.removeAll(keepingCapacity: true)
+        text.append(text: "HTTP/1.1 ")
+        text.append(text: String(status))
+        text.append(text: " ")
+        if let reason = MHD_get_reason_phrase_for(UInt32(status)) {
+            text.append(contentsOf: UnsafeRawBufferPointer(start: reason, count: strlen(reason)))
+        }
+        text.append(text: "\r\nX-Content-Type-Options: nosniff")
+        if isClosing { text.append(text: "\r\nConnection: close") }
+        text.append(text: "\r\nDate: ")
+        text.append(text: date)
+        for header in headers
+        where RawResponse.isSafe(header.name) && RawResponse.isSafe(header.value) && !header.value.isEmpty {
+            text.append(text: "\r\n")
+            text.append(text: header.name)
+            text.append(text: ": ")
+            text.append(text: header.value)
+        }
+        if let contentLength {
+            text.append(text: "\r\nContent-Length: ")
+            text.append(text: String(contentLength))
+        }
+        text.append(text: "\r\nX-Request-Id: ")
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(text: String) {
+        var text = text
+        text.withUTF8 { append(contentsOf: $0) }
     }
 }
 

@@ -44,8 +44,8 @@ extension ServerCore {
         Socket.watchForSilence(socket)
         var headers = headers + opening.headers
         if isChunked { headers.append((name: "Transfer-Encoding", value: "chunked")) }
-        let header = RawResponse.head(
-            status: 200, headers: headers, contentLength: nil, requestID: head.id, date: date.updated())
+        let header = heads.head(
+            status: 200, headers: headers, contentLength: nil, requestID: head.id, date: date.updated(), closing: true)
         connection.begin(with: header, opening.open)
         return .NO
     }

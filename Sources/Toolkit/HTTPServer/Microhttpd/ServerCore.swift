@@ -51,6 +51,8 @@ final class ServerCore: @unchecked Sendable {
     var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
     /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
+    /// The response header that was formatted last for a deferred response or a stream.
+    var heads = RawHeads()
     /// The sockets of the connections whose responses the kernel delays during this run of the library.
     var heldResponses: [Int32] = []
     /// The socket of the response that was queued last, if the kernel delays that response; -1 otherwise.
