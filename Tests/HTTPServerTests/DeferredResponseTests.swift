@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A server that answers `/deferred` when the test says so.
-private struct Waiting: Sendable {
+struct Waiting: Sendable {
     let server: Fixture
     let replies: Observed<[DeferredResponse]>
     let gone: Observed<Int>
@@ -21,7 +21,7 @@ private struct Waiting: Sendable {
     }
 }
 
-private func withWaiting(
+func withWaiting(
     options: ServerOptions = ServerOptions(), cors: CORSPolicy = CORSPolicy(),
     onDrain: @escaping @Sendable ([DeferredResponse], Loop) async -> Void = { _, _ in },
     adjust: (inout Router) -> Void = { _ in }, body: @escaping @Sendable (Waiting) async throws -> Void

@@ -1,36 +1,59 @@
 internal import CLinux
 import Glibc
 
-/// The socket of a client that waits for a deferred response, after libmicrohttpd has dropped the connection. The
-/// descriptor is a duplicate that this object owns and closes.
+/// The socket of a client that waits for deferred responses. The descriptor is a duplicate that this object owns and
+/// closes. The loop watches the descriptor from the first deferred response until the object ends.
 ///
-/// While the client waits, this object watches only for the end of the connection. If the client sends its next request
-/// early, the bytes stay in the socket until the library has the connection again.
+/// For each further request, libmicrohttpd gets another duplicate. If the response to that request is deferred too, the
+/// library drops its duplicate, and the client waits on this object again. A client that polls again and again
+/// therefore costs no registration with epoll. After any other request, the library keeps the connection.
 final class DeferredSocket {
+    private enum State {
+        /// The client waits for a response.
+        case waiting
+        /// The response was sent, and the client has not sent its next request.
+        case idle
+        /// The library reads from a duplicate of the descriptor.
+        case lent
+        case over
+    }
+
     let descriptor: Int32
-    let reply: DeferredResponse
+    /// The address at the other end of the connection.
+    let address: RemoteAddress
+    /// The response for which the client waits; nil while the object is idle or lent.
+    private(set) var reply: DeferredResponse?
     /// The number of request bytes received on the connection so far.
-    let received: UInt64
+    private(set) var received: UInt64 = 0
     /// True when the connection is to be closed after the response.
-    let isLast: Bool
+    private(set) var isLast = false
+    /// The place of this object in ``ServerCore/deferredSockets``.
+    var index = 0
+    /// The number of the round in which this object became idle; see ``ServerCore/idleRound``.
+    var idleRound: UInt64 = 0
     private unowned let core: ServerCore
+    private var state = State.lent
+    /// True when bytes have arrived since the library read the last request. They stay in the socket.
+    private(set) var hasInput = false
     private var source: SourceID?
-    private(set) var isOver = false
     private var unsent: ArraySlice<UInt8> = []
     private var stallTimer: LoopTimer?
 
-    init(descriptor: Int32, reply: DeferredResponse, received: UInt64, isLast: Bool, core: ServerCore) {
+    init(descriptor: Int32, address: RemoteAddress, core: ServerCore) {
         self.descriptor = descriptor
-        self.reply = reply
-        self.received = received
-        self.isLast = isLast
+        self.address = address
         self.core = core
     }
 
-    /// Watches the socket with edge-triggered epoll, for the end of the connection and the given events. If the
-    /// connection has already ended, the event arrives immediately.
+    var isIdle: Bool { state == .idle }
+    var isLent: Bool { state == .lent }
+    var isOver: Bool { state == .over }
+
+    /// Watches the socket with edge-triggered epoll, for input, the end of the connection, and the given events. If
+    /// there is input, or the connection has already ended, the event arrives immediately.
     func watch(also events: UInt32 = 0) throws(ServerError) {
-        source = try core.loop.watch(descriptor, for: events | EPOLLRDHUP.rawValue | EPOLLET.rawValue, self)
+        let events = events | EPOLLIN.rawValue | EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        source = try core.loop.watch(descriptor, for: events, self)
     }
 
     private func unwatch() {
@@ -38,12 +61,20 @@ final class DeferredSocket {
         source = nil
     }
 
+    /// Begins to wait for a response. The library has read `received` bytes on the connection.
+    func wait(for reply: DeferredResponse, received: UInt64, isLast: Bool) {
+        self.reply = reply
+        self.received = received
+        self.isLast = isLast
+        state = .waiting
+    }
+
     func answer() { core.answered(self) }
 
-    /// Sends a response and then returns the connection to the library for the next request.
+    /// Sends a response. The connection then waits for the next request.
     func send(_ head: [UInt8], _ body: UnsafeRawBufferPointer) {
         let sent = head.withUnsafeBytes { Socket.send(descriptor, $0, body) }
-        if sent == head.count + body.count { return returnSocket() }
+        if sent == head.count + body.count { return responseSent() }
         guard sent >= 0 || errno == EAGAIN || errno == EINTR else { return close() }
         unsent = (head + body)[max(0, sent)...]
         sendRestWhenWritable()
@@ -67,7 +98,7 @@ final class DeferredSocket {
             return
         }
         unsent = unsent.dropFirst(sent)
-        if unsent.isEmpty { returnSocket() }
+        if unsent.isEmpty { responseSent() }
     }
 
     /// Closes the connection when the client has read nothing of the response for
@@ -80,29 +111,45 @@ final class DeferredSocket {
         }
     }
 
-    /// Stops watching the socket and returns the connection to the library. If this object continued to watch the
-    /// socket, it and the library would both handle the end of the connection.
-    private func returnSocket() {
-        core.returnSocket(self, leave())
+    private func responseSent() {
+        stallTimer?.cancel()
+        stallTimer = nil
+        reply?.setPlace(in: .over)
+        reply = nil
+        state = .idle
+        core.responseSent(on: self)
+    }
+
+    /// Gives the library a duplicate of the descriptor for the next request.
+    func lend() -> Int32? {
+        let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard duplicate >= 0 else { return nil }
+        state = .lent
+        hasInput = false
+        return duplicate
     }
 
     /// Stops watching the descriptor and transfers its ownership to the caller.
     func leave() -> Int32 {
         end()
-        reply.setPlace(in: .over)
+        reply?.setPlace(in: .over)
+        reply = nil
         return descriptor
     }
 
     func close() {
         guard !isOver else { return }
+        let wasLent = isLent
+        if !wasLent { core.remove(self) }
         end()
         Glibc.close(descriptor)
-        core.released(self)
-        reply.disconnected()
+        reply?.disconnected()
+        reply = nil
+        if !wasLent { core.removed() }
     }
 
     private func end() {
-        isOver = true
+        state = .over
         unwatch()
         stallTimer?.cancel()
         unsent = []
@@ -113,8 +160,22 @@ extension DeferredSocket: @unchecked Sendable {}  // Safe to share: used by its 
 
 extension DeferredSocket: LoopSource {
     func ready(_ events: UInt32) {
-        guard !isOver else { return }
-        guard events & (EPOLLRDHUP.rawValue | EPOLLHUP.rawValue | EPOLLERR.rawValue) == 0 else { return close() }
-        if events & EPOLLOUT.rawValue != 0 { sendRest() }
+        let hasFailed = events & (EPOLLHUP.rawValue | EPOLLERR.rawValue) != 0
+        let hasEnded = hasFailed || events & EPOLLRDHUP.rawValue != 0
+        switch state {
+        case .waiting:
+            guard !hasEnded else { return close() }
+            if events & EPOLLIN.rawValue != 0 { hasInput = true }
+            if events & EPOLLOUT.rawValue != 0 { sendRest() }
+        case .idle:
+            // The library reads the end of the connection too, because the client may have sent a request before it.
+            guard !hasFailed else { return close() }
+            if events & EPOLLIN.rawValue != 0 { core.lend(self) }
+        case .lent:
+            // The request has further parts, or it was not deferred and the next one arrives: the library keeps the
+            // connection.
+            if hasEnded || events & EPOLLIN.rawValue != 0 { close() }
+        case .over: break
+        }
     }
 }

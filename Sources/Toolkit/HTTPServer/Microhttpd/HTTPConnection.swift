@@ -45,6 +45,11 @@ final class HTTPConnection {
     let hasLongHeaders: Bool
     /// The bytes of a header that did not arrive as a whole; see ``LongHeaders``.
     var partialHeader: [UInt8] = []
+    /// The socket that has lent this connection its descriptor; nil for any other connection.
+    var lender: DeferredSocket?
+    /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
+    /// counted.
+    var countedBytes: UInt64?
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
 
@@ -55,6 +60,8 @@ final class HTTPConnection {
         address = incoming.address
         received = incoming.received
         hasLongHeaders = incoming.hasLongHeaders
+        lender = incoming.lender
+        if lender != nil, LongHeaders.isPossible { countedBytes = incoming.received }
     }
 
     /// True until the header of the next or current request is complete.
@@ -113,7 +120,7 @@ final class HTTPConnection {
     var hasSentAnything: Bool { shim_tcp_bytes_received(descriptor) > 0 }
 
     /// True when libmicrohttpd may have read bytes after the end of the current request.
-    var hasReadAhead: Bool { readBytes != received }
+    var hasReadAhead: Bool { (countedBytes ?? readBytes) != received }
 
     /// The number of bytes that were read from the socket; nil when it is unknown.
     var readBytes: UInt64? {
@@ -149,4 +156,6 @@ struct IncomingConnection {
     /// The number of request bytes that the connection has received so far.
     var received: UInt64 = 0
     var hasLongHeaders = false
+    /// The socket whose descriptor was duplicated for the library.
+    var lender: DeferredSocket?
 }

@@ -82,7 +82,11 @@ extension ServerCore {
             return count
         }
         let count = recvfrom(descriptor, buffer, size, flags, nil, nil)
-        guard count > 0, flags & Socket.peek == 0, longHeaderDaemon != nil else { return count }
+        guard count > 0, flags & Socket.peek == 0 else { return count }
+        if lentConnections > 0, let peer = peers[descriptor], let counted = peer.countedBytes {
+            peer.countedBytes = counted &+ UInt64(count)
+        }
+        guard longHeaderDaemon != nil else { return count }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
         let header = LongHeaders.weigh(bytes)
         // If any connection has a partial header, these bytes may continue that header, although they look complete.

@@ -30,13 +30,17 @@ extension ServerCore {
         return connectionCount < options.limits.connections + 512
     }
 
-    /// The number of open connections, including the connections of clients that wait for a deferred response.
+    /// The number of open connections, including those of ``deferredSockets``.
     var connectionCount: Int { peers.count + deferredSockets.count }
 
     /// Closes the connection that has waited longest for a request. Returns false when no connection waits for a
     /// request.
     private func makeRoom() -> Bool {
-        guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else { return false }
+        guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else {
+            guard closeIdleSocket() else { return false }
+            counters.refused += 1
+            return true
+        }
         counters.refused += 1
         queues.leave(peer)
         peer.cut()
@@ -93,6 +97,7 @@ extension ServerCore {
             core: self, connection: connection, descriptor: descriptor, incoming: incoming)
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }
+        if peer.lender != nil { lentConnections += 1 }
         countAddress(peer.address)
         move(peer, to: peer.received == 0 || peer.hasLongHeaders ? .header : .idle)
         return peer
@@ -110,6 +115,7 @@ extension ServerCore {
         }
         queues.leave(peer)
         peer.unwatch()
+        reclaim(from: peer)?.close()
         if heldDescriptor == peer.descriptor { heldDescriptor = -1 }
         peers[peer.descriptor] = nil
         dropPartialHeader(of: peer)

@@ -47,12 +47,24 @@ final class ServerCore: @unchecked Sendable {
 
     /// The suspended requests and bodies. None may be left when the library stops.
     var suspendables: [ObjectIdentifier: any Suspendable] = [:]
-    /// The sockets of clients that wait for deferred responses, by the identity of each object.
-    var deferredSockets: [ObjectIdentifier: DeferredSocket] = [:]
-    /// The sockets whose deferred responses are complete but not sent, in the order of completion.
-    var answeredSockets: [DeferredSocket] = []
+    /// The sockets of clients that wait for deferred responses, or have received one and send no request yet. Their
+    /// order is arbitrary.
+    var deferredSockets: [DeferredSocket] = []
+    /// The number of `deferredSockets` whose client does not wait for a response.
+    var idleDeferredSockets = 0
+    /// The number of connections with a ``HTTPConnection/lender``.
+    var lentConnections = 0
+    /// The sockets that have become idle in this round, and those that became idle in the round before it. Some may not
+    /// be idle anymore.
+    var idleSockets: [DeferredSocket] = []
+    var idleSocketsOfLastRound: [DeferredSocket] = []
+    /// The number of the current round. A round lasts as long as a socket may be idle before it returns to the library.
+    var idleRound: UInt64 = 1
+    var isCountingIdleRounds = false
     /// The response header that was formatted last for a deferred response or a stream.
     var heads = RawHeads()
+    /// The sockets whose deferred responses are complete but not sent, in the order of completion.
+    var answeredSockets: [DeferredSocket] = []
     /// The sockets of the connections whose responses the kernel delays during this run of the library.
     var heldResponses: [Int32] = []
     /// The socket of the response that was queued last, if the kernel delays that response; -1 otherwise.
@@ -201,6 +213,7 @@ extension ServerCore {
         wakeLibrary()
         drive()
         for peer in peers.values where peer.exchange == nil { peer.cut() }
+        for socket in deferredSockets where socket.isIdle { socket.close() }
     }
 
     private func untilDrained() async {
@@ -224,7 +237,7 @@ extension ServerCore {
         guard let daemon else { return }
         listener?.close()
         for stream in streams.all { stream.close(.drained) }
-        for socket in deferredSockets.values { socket.close() }
+        for socket in deferredSockets { socket.close() }
         while !suspendables.isEmpty {
             for waiting in suspendables.values { waiting.abandon() }
             wakeLibrary()
@@ -261,7 +274,7 @@ extension ServerCore {
     private var snapshot: ServerMetrics {
         var metrics = counters
         metrics.connections = connectionCount
-        metrics.suspended = deferredSockets.count
+        metrics.suspended = deferredSockets.count - idleDeferredSockets
         metrics.streams = streams.count
         metrics.streamTraffic = loop.delivery.statistics
         return metrics
