@@ -24,6 +24,22 @@ public final class MemoryPresenceStore: PresenceStore {
         try table.withLock { table throws(ChatError) in try table.hold(presenceKeys, of: user, by: holder) }
     }
 
+    public func holdAtOnce(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) -> Bool {
+        table.withLock { table in
+            guard presenceKeys.allSatisfy({ table.isTaken($0) }) else { return false }
+            // Nobody joins, so the limit on entries is not reached and there is no change.
+            return (try? table.hold(presenceKeys, of: user, by: holder)) != nil
+        }
+    }
+
+    public func concludeAtOnce(_ holder: HolderID, for duration: Duration) -> Bool {
+        guard duration > .zero else { return false }
+        let now = uptime()
+        // The entries last for the duration, so nobody leaves.
+        _ = table.withLock { $0.conclude(holder, for: duration.nanoseconds, now: now) }
+        return true
+    }
+
     public func renew(_ presenceKeys: [PresenceKey], for duration: Duration) async throws(ChatError) -> [PresenceChange]
     {
         let now = uptime()

@@ -23,6 +23,8 @@ public final class PresenceTracker: Sendable {
         var isQuiet = true
         /// True while a check for timeouts waits in `requests`. A slow store gets no second one.
         var isCheckQueued = false
+        /// True while a round runs. Its requests are no longer in `requests`, and their events may not be appended yet.
+        var isRunning = false
         /// True until the tracker stops. Requests that arrive before it runs are queued.
         var isOpen = true
     }
@@ -61,6 +63,9 @@ extension PresenceTracker {
     ///   stream without presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
+        // Without rules for the app, nobody is banned.
+        let isDone = !accessCache.hasRules(user.app) && tryNow { $0.holdAtOnce(presenceKeys, of: user, by: holder) }
+        if isDone { return }
         enqueue { store throws(ChatError) in
             try await store.hold(try await self.permitted(presenceKeys), of: user, by: holder)
         }
@@ -103,6 +108,7 @@ extension PresenceTracker {
     /// Reports that the response of a poll was sent. The entries of the poll end after `duration`, unless the next poll
     /// arrives.
     public func concluded(_ holder: HolderID, lasting duration: Duration) {
+        if tryNow({ $0.concludeAtOnce(holder, for: duration) }) { return }
         enqueue { store throws(ChatError) in try await store.conclude(holder, for: duration) }
     }
 
@@ -123,6 +129,21 @@ extension PresenceTracker {
 
     private func presenceKeys(of user: UserID, on channels: [String]) -> [PresenceKey] {
         channels.map { PresenceKey(.occupant, of: user.name, on: ChannelID($0, in: user.app)) }
+    }
+
+    /// Runs a change of the store that causes no event on the caller's thread, if no earlier request waits or runs. The
+    /// polls of a client are then counted without a task.
+    ///
+    /// - Parameter act: returns false, and does nothing, when the change must be queued.
+    /// - Returns: false when the change must be queued.
+    private func tryNow(_ act: (any PresenceStore) -> Bool) -> Bool {
+        let (isDone, wasQuiet) = state.withLock { state in
+            guard state.isOpen, !state.isRunning, state.requests.isEmpty, act(store) else { return (false, false) }
+            defer { state.isQuiet = false }
+            return (true, state.isQuiet)
+        }
+        if wasQuiet { stirs.continuation.yield() }
+        return isDone
     }
 
     private func enqueue(_ act: @escaping Act) {
@@ -224,7 +245,7 @@ extension PresenceTracker {
 
     private func round(_ teller: inout PresenceEvents) async {
         let requests = state.withLock { state in
-            defer { (state.requests, state.isCheckQueued) = ([], false) }
+            defer { (state.requests, state.isCheckQueued, state.isRunning) = ([], false, true) }
             return state.requests
         }
         await store.beginRound()
@@ -232,9 +253,12 @@ extension PresenceTracker {
         for request in requests { answers.append(await perform(request, &teller)) }
         await teller.closeIntervals(store, at: clock.now)
         await teller.report(engine, at: clock.now)
-        let isQuiet = teller.isIdle && !store.mayExpire
+        let isQuiet = teller.isIdle
         // If requests arrived meanwhile, the check stays active for the next round.
-        state.withLock { $0.isQuiet = isQuiet && $0.requests.isEmpty }
+        state.withLock { state in
+            state.isQuiet = isQuiet && state.requests.isEmpty && !store.mayExpire
+            state.isRunning = false
+        }
         for (request, answer) in zip(requests, answers) { request.promise?.resume(returning: answer) }
     }
 

@@ -31,6 +31,10 @@ public protocol PresenceStore: Sendable {
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) async throws(ChatError) -> [PresenceChange]
 
+    /// Performs `hold` without waiting, if every key already has an entry, so that nobody joins. Returns false, and does
+    /// nothing, in any other case.
+    func holdAtOnce(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) -> Bool
+
     /// Records a heartbeat: the keys expire after `duration` from now, which replaces any earlier expiry. Keys of the
     /// kind `participant` do not expire while the user has a connection.
     /// - Throws: the errors of `hold`.
@@ -46,6 +50,9 @@ public protocol PresenceStore: Sendable {
     /// A poll that the client sent before its user left may be processed after the leave. Therefore, a key expires
     /// after at most 2 s if its user left (``leave(_:)``) less than 2 s ago and the key was not renewed since.
     func conclude(_ holder: HolderID, for duration: Duration) async throws(ChatError) -> [PresenceChange]
+
+    /// Performs `conclude` without waiting, if no entry ends by it. Returns false, and does nothing, in any other case.
+    func concludeAtOnce(_ holder: HolderID, for duration: Duration) -> Bool
 
     /// Releases presence keys that a connection holds. When `presenceKeys` is nil, releases all keys of the connection
     /// and removes the connection.
@@ -160,6 +167,12 @@ public struct Occupancy: Sendable, Equatable {
 extension PresenceStore {
     /// Does nothing, because a store of one process has nothing to ask.
     public func beginRound() async {}
+
+    /// Does nothing and returns false. A store that needs no wait replaces this method.
+    public func holdAtOnce(_: [PresenceKey], of _: UserID, by _: HolderID) -> Bool { false }
+
+    /// Does nothing and returns false. A store that needs no wait replaces this method.
+    public func concludeAtOnce(_: HolderID, for _: Duration) -> Bool { false }
 
     /// False: all entries are those of one process.
     public var hasOtherNodes: Bool { false }
