@@ -41,7 +41,7 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 /// A value with one reference to its fields, so that passing a caller on copies no field. Setting a field copies all
 /// fields.
 public struct Caller: Sendable, Hashable {
-    private struct Fields: Hashable {
+    private struct Fields: Equatable {
         var app: AppID
         var credential: String
         var scopes: Scopes
@@ -84,7 +84,12 @@ public struct Caller: Sendable, Hashable {
         left.storage === right.storage || left.storage.fields == right.storage.fields
     }
 
-    public func hash(into hasher: inout Hasher) { storage.fields.hash(into: &hasher) }
+    /// Hashes the credential and its user. Callers with the same credential rarely differ in anything else.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(app)
+        hasher.combine(credential)
+        hasher.combine(storage.fields.user)
+    }
 
     /// The app that the request is for.
     public var app: AppID { storage.fields.app }
