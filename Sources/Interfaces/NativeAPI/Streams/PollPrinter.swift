@@ -3,15 +3,14 @@ import ChatModel
 import HTTPServer
 import JSON
 
-/// Prints the responses of polls. Thousands of polls may wait for the same events, so the bytes of the last response
-/// are reused.
+/// Prints the responses of polls. Thousands of polls may wait for the same events, so the last response is reused.
 struct PollPrinter {
     private var timetokens: [Timetoken] = []
     /// For each event, the number of the variant of its included objects (``RenderedIncludes/form``); empty without
     /// included objects.
     private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
-    private var text: [UInt8] = []
+    private var last = Response.empty()
 
     /// The response for a batch of events. The last response is reused for the same events. Event ids are unique in the
     /// gateway, so the same events belong to the same app. A response without events does not depend on the app.
@@ -25,12 +24,12 @@ struct PollPrinter {
             && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
             && forms.elementsEqual(included.lazy.map(\.form))
         if !isSame {
-            text = Self.text(of: batch, included, gap: nil)
+            last = Self.response(Self.text(of: batch, included, gap: nil))
             timetokens = batch.events.map(\.timetoken)
             forms = included.map(\.form)
             cursor = batch.cursor
         }
-        return Self.response(text)
+        return last
     }
 
     /// Prints the response of a poll that did not wait.
