@@ -145,9 +145,36 @@ private struct SilentVoice: PollFormatter {
                 let draft = EventDraft(channel: channel, type: "t", data: JSONText(trusted: Array("{}".utf8)))
                 return Event(timetoken: Timetoken(position), draft: draft)
             }
-            await polls.loop.run(on: poll) { $0.receive([event(19), event(20)]) }
+            await polls.loop.run(on: polls) { _ in poll.receive([event(19), event(20)]) }
             #expect(await gateway.service.hub.feedCount == 1)
-            await polls.loop.run(on: poll) { $0.receive([event(20), event(21)]) }
+            await polls.loop.run(on: polls) { _ in poll.receive([event(20), event(21)]) }
+            #expect(await gateway.service.hub.feedCount == 0)
+        }
+    }
+
+    @Test("begins without reading the log only if its client has missed no event")
+    func beginsAtOnce() async throws {
+        try await StreamHarness.run { gateway in
+            try await gateway.emit("a", 1)
+            let polls = gateway.streams.polls
+            let end = try await gateway.chat.watermark()
+            #expect(await polls.reach(end))
+            @Sendable func begins(after position: Timetoken) async throws -> Bool {
+                let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))
+                let order = PollRequest(
+                    caller: gateway.chat.caller, selection: selection, limit: 10, after: position, hold: .seconds(1),
+                    formatter: SilentVoice())
+                return try await polls.loop.run(on: polls) { _ throws(ChatError) in
+                    try polls.followAtOnce(order, in: gateway.chat, from: .loopback) != nil
+                }
+            }
+            #expect(try await begins(after: end))
+            #expect(try await !begins(after: Timetoken(end.rawValue - 1)))
+            // Events of other channels are not missed.
+            try await gateway.emit("b", 2)
+            #expect(await polls.reach(try await gateway.chat.watermark()))
+            #expect(try await begins(after: end))
+            #expect(try await !begins(after: Timetoken(end.rawValue - 1)))
             #expect(await gateway.service.hub.feedCount == 0)
         }
     }

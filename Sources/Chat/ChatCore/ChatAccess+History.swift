@@ -57,6 +57,9 @@ extension ChatAccess {
         try await log.watermark(of: app)
     }
 
+    /// The result of ``watermark()``, if it is known without waiting; nil otherwise.
+    public var watermarkAtOnce: Timetoken? { log.watermarkAtOnce(of: app, ifCompleteAfter: .distantFuture) }
+
     private static let noEvent = ChatError(
         .notFound, "no event has this id; the event may have expired or been deleted")
 

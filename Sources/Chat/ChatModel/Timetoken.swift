@@ -29,7 +29,7 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// Other lengths are rejected, because a time in seconds, milliseconds or nanoseconds would be a position far in
     /// the past or the future.
     public init?(exactly text: some StringProtocol) {
-        guard text == "0" || text.utf8.count == 17, let timetoken = Timetoken(text: text) else { return nil }
+        guard text.utf8.count == 17 || text == "0", let timetoken = Timetoken(text: text) else { return nil }
         self = timetoken
     }
 
@@ -47,9 +47,13 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// Parses 1 to 19 decimal digits, the form that the gateway stores. Leading zeros are accepted. Values above
     /// `Int64.max` are not.
     public init?(text: some StringProtocol) {
-        guard (1...19).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let value = UInt64(text), value <= Self.distantFuture.rawValue
-        else { return nil }
+        guard (1...19).contains(text.utf8.count) else { return nil }
+        var value: UInt64 = 0
+        for byte in text.utf8 {
+            guard (0x30...0x39).contains(byte) else { return nil }
+            value = value &* 10 &+ UInt64(byte &- 0x30)
+        }
+        guard value <= Self.distantFuture.rawValue else { return nil }
         rawValue = value
     }
 

@@ -5,11 +5,14 @@ import HTTPServer
 /// A poll that waits for events. It is attached to the hub until the first events arrive, its maximum wait is over, its
 /// credential ends, or its client disconnects.
 ///
-/// An actor on the loop, because the hub calls it there. `LongPollTable` manages the other state of the poll.
-actor LongPoll: FeedSink {
-    nonisolated let polls: LongPollTable
-    nonisolated let order: PollRequest
-    nonisolated var unownedExecutor: UnownedSerialExecutor { polls.unownedExecutor }
+/// Belongs to the table: every member is used on the loop's thread. A class and not an actor, because each entry into
+/// an actor checks the executor, and thousands of polls may receive the same event.
+final class LongPoll: FeedSink, @unchecked Sendable {
+    // `@unchecked Sendable` is safe: the constants are Sendable, and everything else is used only by functions that are
+    // isolated to the table.
+
+    let polls: LongPollTable
+    let order: PollRequest
 
     /// The poll's number in the table; nil before the poll waits.
     private var number: UInt64?
@@ -27,27 +30,28 @@ actor LongPoll: FeedSink {
         self.order = order
     }
 
-    nonisolated func receive(_ events: [Event]) { assumeIsolated { $0.arrive(events) } }
+    func receive(_ events: [Event]) { polls.loop.enter(polls) { arrive(events, in: $0) } }
 
     /// Handles events from the hub. The first batch with events for the client becomes the response. The client's next
     /// request reads later events. Events up to the client's position are ignored, because the hub may still distribute
     /// them when the poll begins.
-    private func arrive(_ events: [Event]) {
+    private func arrive(_ events: [Event], in polls: isolated LongPollTable) {
         guard !isOver else { return }
-        let new = events.filter { $0.timetoken > order.after }
+        let isNew = events.first.map { $0.timetoken > order.after } ?? true
+        let new = isNew ? events : events.filter { $0.timetoken > order.after }
         guard order.formatter.hasFilter else {
             arrived = new.filter { order.formatter.shows($0) }
-            return arrived.isEmpty ? () : conclude()
+            return arrived.isEmpty ? () : conclude(in: polls)
         }
-        if unseen.isEmpty, !new.isEmpty { polls.assumeIsolated { $0.pollLater(self) } }
+        if unseen.isEmpty, !new.isEmpty { polls.pollLater(self) }
         unseen += new
-        if unseen.count > Self.unseenMost { conclude() }
+        if unseen.count > Self.unseenMost { conclude(in: polls) }
     }
 
     /// Examines the arrived events with the formatter, one by one, until the deadline.
     ///
     /// - Returns: true when unexamined events remain.
-    func poll(until deadline: ContinuousClock.Instant) -> Bool {
+    func poll(until deadline: ContinuousClock.Instant, in polls: isolated LongPollTable) -> Bool {
         var seen = 0
         while !isOver, seen < unseen.count, arrived.count < order.limit, seen == 0 || ContinuousClock.now < deadline {
             if order.formatter.shows(unseen[seen]) { arrived.append(unseen[seen]) }
@@ -56,74 +60,76 @@ actor LongPoll: FeedSink {
         guard !isOver else { return false }
         unseen.removeFirst(seen)
         guard arrived.isEmpty else {
-            conclude()
+            conclude(in: polls)
             return false
         }
         return !unseen.isEmpty
     }
 
-    private func conclude() {
-        guard reply != nil else { return leave() }
-        finish()
+    private func conclude(in polls: isolated LongPollTable) {
+        guard reply != nil else { return leave(polls) }
+        finish(in: polls)
     }
 
     /// Holds the response until events arrive. Returns false when the response was sent immediately, because events had
     /// already arrived.
-    func wait(with reply: DeferredResponse) -> Bool {
+    func wait(with reply: DeferredResponse, in polls: isolated LongPollTable) -> Bool {
         self.reply = reply
         guard arrived.isEmpty, !isOver else {
-            finish()
+            finish(in: polls)
             return false
         }
-        reply.onDisconnect { self.assumeIsolated { $0.leave() } }
+        reply.onDisconnect { [self] in self.polls.assumeIsolated { leave($0) } }
         return true
     }
 
     func held(as number: UInt64) { self.number = number }
 
     /// Sends a response with the events that have arrived.
-    func finish() {
-        guard !isOutdated else { return sendAgain() }
+    func finish(in polls: isolated LongPollTable) {
+        guard !isOutdated else { return sendAgain(in: polls) }
         let position =
             unseen.first.map { Timetoken($0.timetoken.rawValue - 1) }
-            ?? polls.assumeIsolated { $0.hubPosition(of: order.selection.channels.app) }
-        answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)))
+            ?? polls.hubPosition(of: order.selection.channels.app)
+        answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)), in: polls)
     }
 
     /// True when a group of the poll has changed since it was looked up. Events may then have occurred on channels that
     /// the poll does not follow, so its response must not move the client's position.
     private var isOutdated: Bool {
         guard let followed = order.groups else { return false }
-        return followed.version != polls.groups.assumeIsolated { $0.changes }
+        return followed.version != polls.loop.enter(polls.groups) { $0.changes }
     }
 
     /// Sends an empty response because the channels to follow have changed. The client's next request begins at the
     /// same position, because this poll has not received the events of the new channels.
-    func sendAgain() { answer(PollBatch([], limit: order.limit, upTo: order.after)) }
-
-    func sendAgain(with reply: DeferredResponse) {
-        self.reply = reply
-        sendAgain()
+    func sendAgain(in polls: isolated LongPollTable) {
+        answer(PollBatch([], limit: order.limit, upTo: order.after), in: polls)
     }
 
-    private func answer(_ batch: PollBatch) {
-        leave()
+    func sendAgain(with reply: DeferredResponse, in polls: isolated LongPollTable) {
+        self.reply = reply
+        sendAgain(in: polls)
+    }
+
+    private func answer(_ batch: PollBatch, in polls: isolated LongPollTable) {
+        leave(polls)
         if let reply { order.formatter.answer(batch, to: reply) }
         reply = nil
     }
 
     /// Sends an error because the poll cannot continue.
-    func fail(_ error: ChatError) {
-        leave()
+    func fail(_ error: ChatError, in polls: isolated LongPollTable) {
+        leave(polls)
         if let reply { order.formatter.refuse(error, to: reply) }
         reply = nil
     }
 
     /// Detaches the poll from the hub and removes it from the table.
-    func leave() {
+    func leave(_ polls: isolated LongPollTable) {
         guard !isOver else { return }
         isOver = true
         order.formatter.ended()
-        polls.assumeIsolated { [number] polls in polls.forget(self, number: number) }
+        polls.forget(self, number: number)
     }
 }

@@ -11,6 +11,9 @@ public actor LongPollTable {
     /// which contains the position up to which the log was read.
     private static let readingTime: Duration = .seconds(2)
 
+    /// The length of a range of the log that is read on the loop.
+    private static let shortRange: Duration = .milliseconds(200)
+
     struct Entry {
         let poll: LongPoll
         let owner: ConnectionOwner
@@ -78,12 +81,12 @@ public actor LongPollTable {
     /// The number of polls that wait now.
     public var count: Int { waiting.count }
 
-    func hubPosition(of app: AppID) -> Timetoken { service.hub.assumeIsolated { $0.position(of: app) } }
+    func hubPosition(of app: AppID) -> Timetoken { loop.enter(service.hub) { $0.position(of: app) } }
 
     /// Sends a response to every waiting poll. Later polls are rejected.
     public func drain() {
         isDraining = true
-        for entry in waiting.values { entry.poll.assumeIsolated { $0.finish() } }
+        for entry in waiting.values { entry.poll.finish(in: self) }
     }
 }
 
@@ -94,13 +97,26 @@ extension LongPollTable {
     ///
     /// - Throws: `.unavailable` while the gateway starts or stops.
     public nonisolated(nonsending) func audienceChanges(in chat: ChatAccess) async throws(ChatError) -> UInt64 {
+        if let changes = audienceChangesAtOnce(in: chat) { return changes }
         try await catchUpWithLog(of: chat)
         return await loop.run(on: service.hub) { $0.audienceChanges }
+    }
+
+    /// The result of ``audienceChanges(in:)``, if the hub has already distributed all events of the app's log, and the
+    /// end of the log is known without waiting; nil otherwise. Always nil on a thread other than the loop's.
+    public nonisolated func audienceChangesAtOnce(in chat: ChatAccess) -> UInt64? {
+        guard loop.isCurrent, let watermark = chat.watermarkAtOnce else { return nil }
+        return loop.enter(service.hub) { $0.isRunning && $0.position >= watermark ? $0.audienceChanges : nil }
     }
 
     /// Waits until the hub has distributed everything that the app's log contains now.
     private nonisolated(nonsending) func catchUpWithLog(of chat: ChatAccess) async throws(ChatError) {
         guard await reach(try await chat.watermark()) else { throw ChatError.notListening }
+    }
+
+    /// Returns true when the hub has distributed all events up to a position of the log. Call on the loop.
+    public nonisolated func hasReached(_ position: Timetoken) -> Bool {
+        loop.enter(service.hub) { $0.isRunning && $0.position >= position }
     }
 
     /// Waits until the hub has distributed all events up to a position of the log. Returns false while the gateway
@@ -113,21 +129,21 @@ extension LongPollTable {
     /// Returns true when the poll's groups, or the channels that its user may read, have changed since they were looked
     /// up.
     private func isOutdated(_ order: PollRequest) -> Bool {
-        if let followed = order.groups, followed.version != groups.assumeIsolated({ $0.changes }) { return true }
+        if let followed = order.groups, followed.version != loop.enter(groups, { $0.changes }) { return true }
         guard let changes = order.audienceChanges else { return false }
-        return service.hub.assumeIsolated { $0.audienceMayHaveChanged(order.selection.channels, since: changes) }
+        return loop.enter(service.hub) { $0.audienceMayHaveChanged(order.selection.channels, since: changes) }
     }
 
     private func sendAgain(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
-            entry.poll.assumeIsolated { $0.sendAgain() }
+            entry.poll.sendAgain(in: self)
         }
     }
 
     /// Ends the polls that the closure selects. Their responses contain the events that have arrived, if any.
     public func finish(_ isConcerned: (PollRequest) -> Bool) {
         for entry in waiting.values where isConcerned(entry.poll.order) {
-            entry.poll.assumeIsolated { $0.finish() }
+            entry.poll.finish(in: self)
         }
     }
 }
@@ -135,6 +151,49 @@ extension LongPollTable {
 // MARK: - Following
 
 extension LongPollTable {
+    /// Starts a poll that has missed no event, if this is known without waiting. Returns nil for any other poll, and on a
+    /// thread other than the loop's; call ``follow(_:in:waits:)`` instead.
+    ///
+    /// Call this in the same step of the loop as ``audienceChangesAtOnce(in:)``, after it has returned a count. The hub has
+    /// then distributed all events that the client may know.
+    ///
+    /// The poll is attached when its response is opened. If the hub distributes an event in between, the client gets an
+    /// empty response, and reads the event with its next request.
+    ///
+    /// - Parameter address: the client's address, for which there may be a limit.
+    /// - Throws: `.tooMany` when a limit is reached, `.unavailable` while the gateway stops.
+    public nonisolated func followAtOnce(
+        _ order: PollRequest, in chat: ChatAccess, from address: RemoteAddress
+    ) throws(ChatError) -> DeferredStart? {
+        guard order.groups == nil, loop.isCurrent else { return nil }
+        let position = loop.enter(service.hub) { hub -> Timetoken? in
+            guard hub.isRunning else { return nil }
+            let end = hub.position(of: chat.app)
+            guard end > order.after else { return hub.position }
+            let isShort = end <= order.after.adding(Self.shortRange)
+            return isShort && chat.hasMissedNothing(order.selection, after: order.after) ? hub.position : nil
+        }
+        guard let position else { return nil }
+        if let refusal = loop.enter(self, { $0.refusal(of: order.caller, from: address) }) { throw refusal }
+        return DeferredStart { reply in
+            self.loop.enter(self) { $0.begin(order, reply, at: position) }
+        } onDrop: {
+            self.loop.post { order.formatter.ended() }
+        }
+    }
+
+    /// Attaches a poll to the hub and holds its response. `position` is the hub's position at which the poll was
+    /// checked.
+    private func begin(_ order: PollRequest, _ reply: DeferredResponse, at position: Timetoken) {
+        let poll = LongPoll(self, order)
+        let hasMissedNothing = loop.enter(service.hub) { hub in
+            hub.attach(poll, to: order.selection)
+            return hub.isRunning && hub.position == position
+        }
+        guard hasMissedNothing, !isDraining else { return poll.sendAgain(with: reply, in: self) }
+        if poll.wait(with: reply, in: self) { enter(poll, reply) }
+    }
+
     /// Reads the events that the client has missed. If there are none, attaches the poll to the hub.
     ///
     /// - Parameters:
@@ -154,11 +213,11 @@ extension LongPollTable {
             (missed, reached) =
                 place.isOutdated ? ([], place.position) : try await self.missed(order, chat, at: place)
         } catch {
-            await loop.run(on: poll) { $0.leave() }
+            await loop.run(on: self) { poll.leave($0) }
             throw error
         }
         guard missed.isEmpty, waits, !place.isOutdated, reached >= place.position else {
-            await loop.run(on: poll) { $0.leave() }
+            await loop.run(on: self) { poll.leave($0) }
             let upTo = place.isOutdated ? order.after : max(reached, order.after)
             return .now(PollBatch(missed, limit: order.limit, upTo: upTo))
         }
@@ -166,7 +225,7 @@ extension LongPollTable {
             DeferredStart { reply in
                 self.assumeIsolated { $0.hold(poll, reply) }
             } onDrop: {
-                self.loop.post { poll.assumeIsolated { $0.leave() } }
+                self.loop.post { self.assumeIsolated { poll.leave($0) } }
             })
     }
 
@@ -177,7 +236,7 @@ extension LongPollTable {
         _ order: PollRequest, _ chat: ChatAccess, at place: Place
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
-        if place.position <= order.after.adding(.milliseconds(200)) && order.selection.filter == nil
+        if place.position <= order.after.adding(Self.shortRange) && order.selection.filter == nil
             && !order.formatter.hasFilter
         {
             return try await Self.read(order, chat, at: place)
@@ -219,7 +278,7 @@ extension LongPollTable {
     func attach(_ poll: LongPoll) throws(ChatError) -> Place {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let isOutdated = isOutdated(poll.order)
-        let place = service.hub.assumeIsolated { hub -> Place? in
+        let place = loop.enter(service.hub) { hub -> Place? in
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
             return Place(
@@ -237,26 +296,30 @@ extension LongPollTable {
     /// Holds the response to the poll's client until events arrive. First repeats the checks of the poll, because their
     /// results may have changed while the log was read.
     private func hold(_ poll: LongPoll, _ reply: DeferredResponse) {
-        guard !isOutdated(poll.order) else { return poll.assumeIsolated { $0.sendAgain(with: reply) } }
-        guard poll.assumeIsolated({ $0.wait(with: reply) }) else { return }
-        let (caller, address) = (poll.order.caller, reply.remoteAddress)
-        if let refusal = refusal(of: caller, from: address) { return poll.assumeIsolated { $0.fail(refusal) } }
-        guard poll.order.formatter.isInForce(poll.order) else {
-            return poll.assumeIsolated { $0.fail(Self.endedCredential) }
+        guard !isOutdated(poll.order) else { return poll.sendAgain(with: reply, in: self) }
+        guard poll.wait(with: reply, in: self) else { return }
+        if let refusal = refusal(of: poll.order.caller, from: reply.remoteAddress) {
+            return poll.fail(refusal, in: self)
         }
+        guard poll.order.formatter.isInForce(poll.order) else { return poll.fail(Self.endedCredential, in: self) }
+        enter(poll, reply)
+    }
+
+    private func enter(_ poll: LongPoll, _ reply: DeferredResponse) {
         heldSinceStart += 1
         let number = heldSinceStart
         let due = secondTimer.now + UInt64(max(1, poll.order.hold.components.seconds))
         dueAt[due, default: []].insert(number)
         waiting[number] = Entry(
-            poll: poll, owner: owners.enter(caller, from: address), address: address, due: due)
-        poll.assumeIsolated { $0.held(as: number) }
+            poll: poll, owner: owners.enter(poll.order.caller, from: reply.remoteAddress), address: reply.remoteAddress,
+            due: due)
+        poll.held(as: number)
         secondTimer.start()
     }
 
     /// Removes a poll that has ended from the hub and the table.
     func forget(_ poll: LongPoll, number: UInt64?) {
-        service.hub.assumeIsolated { $0.detach(poll, from: poll.order.selection) }
+        loop.enter(service.hub) { $0.detach(poll, from: poll.order.selection) }
         guard let number, let entry = waiting.removeValue(forKey: number) else { return }
         dueAt[entry.due]?.remove(number)
         owners.leave(entry.owner, from: entry.address)
@@ -282,7 +345,7 @@ extension LongPollTable {
         while asked < looking.count, asked == 0 || ContinuousClock.now < deadline {
             let poll = looking[asked]
             asked += 1
-            if poll.assumeIsolated({ $0.poll(until: deadline) }) { again.append(poll) }
+            if poll.poll(until: deadline, in: self) { again.append(poll) }
         }
         looking.removeFirst(asked)
         looking += again
@@ -301,7 +364,7 @@ extension LongPollTable {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
         for number in dueAt.removeValue(forKey: tick) ?? [] {
-            waiting[number]?.poll.assumeIsolated { $0.finish() }
+            waiting[number]?.poll.finish(in: self)
         }
         return !waiting.isEmpty
     }
@@ -311,9 +374,9 @@ extension LongPollTable {
         for entry in waiting.values where isConcerned(entry.owner) {
             let formatter = entry.poll.order.formatter
             if !formatter.isInForce(entry.poll.order) {
-                entry.poll.assumeIsolated { $0.fail(Self.endedCredential) }
+                entry.poll.fail(Self.endedCredential, in: self)
             } else if formatter.needsRecheck {
-                entry.poll.assumeIsolated { $0.sendAgain() }
+                entry.poll.sendAgain(in: self)
             }
         }
     }

@@ -18,6 +18,7 @@ public struct PubNubAPI: Sendable {
     let polls: LongPollTable
     private let origins: CORSPolicy.Origins
     let print = SubscribePrinter()
+    let channelLists = ChannelLists()
     let tokens = VerifiedTokenCache()
     let heartbeatJoins = HeartbeatJoins()
     let presenceTimeouts = PresenceTimeouts()
@@ -62,7 +63,7 @@ public struct PubNubAPI: Sendable {
         addPublishRoutes(to: &router)
         add(
             .get, "/v2/subscribe/{s}/{C}/{callback}", in: .subscribe, for: .channels(.read, at: 3, key: 2), to: &router,
-            getSubscribe)
+            starting: startSubscribe)
         addHistoryRoutes(to: &router)
         addGroupRoutes(to: &router)
         addPresenceRoutes(to: &router)

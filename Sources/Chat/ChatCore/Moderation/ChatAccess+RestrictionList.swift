@@ -16,12 +16,15 @@ extension ChatAccess {
         return restriction
     }
 
+    /// True when a user of the app may be banned from a channel; false when the app has no restrictions.
+    public var mayHaveBans: Bool { service.accessCache.restrict(app) }
+
     /// Returns the bans of a user that are in force, in all channels. The user may not read these channels. In an app
     /// without restrictions, this method reads nothing from the store.
     ///
     /// - Throws: the errors of the store.
     public nonisolated(nonsending) func bans(of user: String) async throws(ChatError) -> [RestrictionRecord] {
-        guard service.accessCache.restrict(app) else { return [] }
+        guard mayHaveBans else { return [] }
         var query = RecordQuery(.restriction, in: app, limit: limits.pageMost)
         query.idPrefix = RecordKey.prefix([user])
         var bans: [RestrictionRecord] = []

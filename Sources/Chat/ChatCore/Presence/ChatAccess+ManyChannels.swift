@@ -16,18 +16,14 @@ extension ChatAccess {
         _ user: String, onAll names: [String], for duration: Duration, by holder: HolderID? = nil,
         showing states: [(channel: String, state: JSONText)] = []
     ) async throws(ChatError) {
+        if let holder, states.isEmpty, try stay(user, onAll: names, by: holder) { return }
         var presenceKeys: [PresenceKey] = []
         for (_, state) in states { try check(state) }
         for name in names {
             try requireOwn(user, on: name, for: "presence.joined")
             if try await mayAppear(user, on: name) { presenceKeys.append(presenceKey(.occupant, user, name)) }
         }
-        // A user who has left on another node may still be in the memory of this node.
-        let isNews =
-            !states.isEmpty || tracker.store.hasOtherNodes
-            || !presenceKeys.allSatisfy { tracker.isPresent($0.user, $0.channel) }
         let owner = UserID(user, in: app)
-        if let holder, !isNews { return tracker.opened(holder, of: owner, presentOn: presenceKeys.map(\.channel.name)) }
         let shown = states.map {
             (presenceKey: presenceKey(.occupant, user, $0.channel), state: Self.visible($0.state))
         }
@@ -46,6 +42,21 @@ extension ChatAccess {
             }
             return changes
         }
+    }
+
+    /// Keeps a user present on all channels in `names` while a poll waits. Returns false, and does nothing, when the user
+    /// is not yet present on all of them, or when another node may know otherwise; call
+    /// ``appear(_:onAll:for:by:showing:)`` then.
+    ///
+    /// - Throws: `.forbidden` when the caller may not report the user's presence on a channel.
+    public func stay(_ user: String, onAll names: [String], by holder: HolderID) throws(ChatError) -> Bool {
+        // A user who has left on another node may still be in the memory of this node.
+        guard !tracker.store.hasOtherNodes, names.allSatisfy({ tracker.isPresent(user, channel($0)) }) else {
+            return false
+        }
+        for name in names { try requireOwn(user, on: name, for: "presence.joined") }
+        tracker.opened(holder, of: UserID(user, in: app), presentOn: names)
+        return true
     }
 
     /// Makes the user leave all channels in `names`.

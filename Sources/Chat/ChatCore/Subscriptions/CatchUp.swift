@@ -123,6 +123,7 @@ extension ChatAccess {
     public nonisolated(nonsending) func resume(
         _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
     ) async throws(ChatError) -> ResumePosition {
+        if let position = resumeAtOnce(selection, at: cursor, orFromNow: toleratesUnknown) { return position }
         if !toleratesUnknown, cursor == "earliest" { return ResumePosition(requested: cursor, from: .zero) }
         if !toleratesUnknown, cursor == "latest" {
             return ResumePosition(requested: cursor, from: try await log.watermark(of: app))
@@ -152,5 +153,21 @@ extension ChatAccess {
         let from = min(oldest.map { Timetoken($0.rawValue - 1) } ?? .distantFuture, loss.upTo, watermark)
         return ResumePosition(
             requested: cursor, from: from, gap: loss.cause == .restore ? .restore : .retention)
+    }
+
+    /// The result of ``resume(_:at:orFromNow:)`` for a cursor without a gap, if it is known without waiting; nil
+    /// otherwise.
+    public func resumeAtOnce(
+        _ selection: Selection, at cursor: String, orFromNow toleratesUnknown: Bool = false
+    ) -> ResumePosition? {
+        guard selection.viewer == nil else { return nil }
+        if !toleratesUnknown, cursor == "latest" {
+            return watermarkAtOnce.map { ResumePosition(requested: cursor, from: $0) }
+        }
+        guard let asked = toleratesUnknown ? Timetoken(exactly: cursor) : Timetoken(position: cursor), asked > .zero,
+            let watermark = log.watermarkAtOnce(of: app, ifCompleteAfter: asked),
+            asked <= max(watermark, service.clock.now)
+        else { return nil }
+        return ResumePosition(requested: cursor, from: min(asked, watermark))
     }
 }

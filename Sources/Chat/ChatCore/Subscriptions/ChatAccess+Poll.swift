@@ -71,6 +71,14 @@ extension ChatAccess {
         }
         return ([], catchUp.position)
     }
+
+    /// Returns true when no event of the selection's channels follows the position, and this is known without waiting.
+    public func hasMissedNothing(_ selection: Selection, after position: Timetoken) -> Bool {
+        guard selection.viewer == nil,
+            let page = log.eventsAtOnce(in: selection.channels, after: position, limit: 1)
+        else { return false }
+        return page.items.isEmpty && !page.hasMore
+    }
 }
 
 extension ChatError {

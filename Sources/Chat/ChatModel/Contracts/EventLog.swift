@@ -41,6 +41,9 @@ public protocol EventLog: Sendable {
     /// the whole log. The call is cheap enough for every request.
     nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken
 
+    /// The watermark of `app`, if it is known without waiting and no event after `position` can be lost; nil otherwise.
+    func watermarkAtOnce(of app: AppID, ifCompleteAfter position: Timetoken) -> Timetoken?
+
     /// The events after `position` that a reader of the given channels and types can no longer read; nil when nothing
     /// is lost. Lost events are durable events that retention has removed, and events stored after the backup from
     /// which the event log was restored. Deleted events, ephemeral events and events with an expiry set by the sender
@@ -57,6 +60,9 @@ public protocol EventLog: Sendable {
     /// To read the next page, pass `Page.position`: all events up to this position were examined, even when none
     /// matched.
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event>
+
+    /// The result of ``events(in:after:limit:)``, if it is known without waiting; nil otherwise.
+    func eventsAtOnce(in channels: ChannelSet, after position: Timetoken, limit: Int) -> Page<Event>?
 
     /// The durable events of a set of channels, emitted or imported, strictly between two positions. Echoes are
     /// excluded: events of other channels that PubNub clients also receive on these channels.
@@ -108,6 +114,12 @@ public struct Loss: Sendable, Equatable {
 extension EventLog {
     /// Appends nothing and returns nil. An event log that can append without waiting replaces this method.
     public func appendAtOnce(_: inout [EventDraft], unlessChangedSince _: Revision) -> [Event]? { nil }
+
+    /// Returns nil. An event log that keeps recent events in memory replaces this method.
+    public func eventsAtOnce(in _: ChannelSet, after _: Timetoken, limit _: Int) -> Page<Event>? { nil }
+
+    /// Returns nil. An event log that knows its watermark without waiting replaces this method.
+    public func watermarkAtOnce(of _: AppID, ifCompleteAfter _: Timetoken) -> Timetoken? { nil }
 
     /// Appends drafts without checking whether records have changed since the authorization.
     ///

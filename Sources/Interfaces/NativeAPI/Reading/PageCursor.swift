@@ -73,7 +73,7 @@ enum CursorKind {
 
     /// The kind of a cursor, determined by its form; nil for a text that is not a cursor.
     init?(of text: String) {
-        if ["earliest", "latest"].contains(text) || Timetoken(position: text) != nil {
+        if Timetoken(position: text) != nil || ["earliest", "latest"].contains(text) {
             self = .stream
         } else if ListCursorCodec.hasForm(text) || PageCursor(printed: text) != nil {
             self = .page

@@ -21,6 +21,9 @@ struct StreamRequest: Sendable {
     var groups: GroupSelection?
     /// True when the stream makes its user present on the channels.
     var isPresent = false
+
+    /// The header fields of the response.
+    var headers: [(name: String, value: String)] { format.headers + [("Gateway-Cursor", shownStart.description)] }
 }
 
 /// An open stream. Confined to `LiveStreams`. The type is small, because there may be many streams.

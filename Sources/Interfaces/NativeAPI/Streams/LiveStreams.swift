@@ -17,6 +17,7 @@ actor LiveStreams {
     nonisolated let polls: LongPollTable
     nonisolated let owners: ConnectionLimits
     nonisolated let tickets: StreamTickets
+    nonisolated let selections = SelectionCache()
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
     private let ids: StreamIDs
@@ -46,6 +47,7 @@ actor LiveStreams {
     var pageCache = PageCache()
     private(set) var isDraining = false
     var pollPrint = PollPrinter()
+    private var readyBlocks = ReadyBlocks()
     var counters = StreamMetrics()
     /// For each app, a report that was not yet sent to operators, about streams that were closed because their readers
     /// were too slow.
@@ -132,7 +134,7 @@ actor LiveStreams {
 
     private func hubPosition(for feed: StreamFeed) -> Timetoken {
         let app = feed.selection.channels.app
-        return service.hub.assumeIsolated { $0.position(of: app) }
+        return loop.enter(service.hub) { $0.position(of: app) }
     }
 
     /// The position up to which the feed's log is complete, apart from events that the feed holds back.
@@ -147,19 +149,17 @@ actor LiveStreams {
 // MARK: - Opening
 
 extension LiveStreams {
-    /// Checks that one more stream may be opened.
+    /// Returns the error for a caller that may not open another stream; nil if the caller may: `.tooMany` when a limit of
+    /// the address, app, key or user is reached, `.overloaded` when the gateway's limit is reached, `.unavailable` while
+    /// the gateway stops.
     ///
     /// - Parameter ticket: the ticket of a client that reconnects. If the ticket still has an open stream, that stream
     ///   is not counted, because its client has lost the connection.
-    /// - Throws: `.tooMany` when a limit of the address, app, key or user is reached, `.overloaded` when the gateway's
-    ///   limit is reached, `.unavailable` while the gateway stops.
-    func admit(
-        _ caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
-    ) throws(ChatError) {
-        guard !isDraining else { throw ChatError.notListening }
-        if let refusal = owners.refusal(of: caller, from: address, replacing: placeOfStream(of: ticket)) {
-            throw refusal
-        }
+    func refusal(
+        of caller: Caller, from address: RemoteAddress, resuming ticket: StreamTicket.Nonce? = nil
+    ) -> ChatError? {
+        isDraining
+            ? ChatError.notListening : owners.refusal(of: caller, from: address, replacing: placeOfStream(of: ticket))
     }
 
     /// The client address of the stream that a ticket has open; nil when the ticket has no open stream.
@@ -176,7 +176,7 @@ extension LiveStreams {
                 of: order.caller, from: connection.remoteAddress, replacing: placeOfStream(of: order.ticket?.nonce))
                 != nil
             {
-                // Several concurrent requests may have passed `admit` although only one more stream was allowed.
+                // Several concurrent requests may have passed the check in `refusal` although only one more stream was allowed.
                 .tooManyStreams
             } else if !isInForce(order.caller, order.selection) {
                 .unauthorized
@@ -185,7 +185,7 @@ extension LiveStreams {
             }
         let stream = enroll(connection, order)
         connection.onClose { [self, sequence = stream.sequence] reason in
-            assumeIsolated { $0.closed(sequence, reason) }
+            loop.enter(self) { $0.closed(sequence, reason) }
         }
         if let refusal {
             // The stream is rejected, so the ticket counts as unused.
@@ -222,10 +222,11 @@ extension LiveStreams {
         }
         deviceCame(stream, hasGap: resumption.gap != nil)
         let format = stream.feed.format
-        var first = format.control(
-            .ready(
-                id(of: stream.sequence), cursor: order.shownStart, heartbeat: Int(heartbeatSeconds),
-                session: session(of: stream), isFollowedByGap: resumption.gap != nil))
+        var first = readyBlocks.block(
+            ReadyBlocks.Start(
+                format: format, cursor: order.shownStart, heartbeat: Int(heartbeatSeconds),
+                session: session(of: stream), isFollowedByGap: resumption.gap != nil),
+            of: id(of: stream.sequence))
         if resumption.gap != nil {
             first += format.control(.gap(resumption))
             counters.gaps += 1
@@ -304,7 +305,7 @@ extension LiveStreams {
         }
         feeds[key] = feed
         wheel[bucket(of: beats.now + heartbeatSeconds)].append(feed)
-        service.hub.assumeIsolated { $0.attach(feed, to: key.selection) }
+        loop.enter(service.hub) { $0.attach(feed, to: key.selection) }
         return feed
     }
 
@@ -318,7 +319,7 @@ extension LiveStreams {
             FeedKey(
                 selection: feed.selection, format: feed.format, inclusion: feed.inclusion,
                 isChunked: feed.log.isChunked)] = nil
-        service.hub.assumeIsolated { $0.detach(feed, from: feed.selection) }
+        loop.enter(service.hub) { $0.detach(feed, from: feed.selection) }
         counters.appended += feed.assumeIsolated { $0.appended }
     }
 

@@ -9,8 +9,8 @@ import Signing
 extension NativeAPI {
     func addStreamRoutes(to router: inout Router) {
         let body = BodyPolicy.collected(limit: limits.emitBodyBytes)
-        router.add(.get, "/v1/stream", handler: asPublic(getStream))
-        router.add(.get, "/v1/poll", handler: asCaller(getPoll, isHeld: true))
+        router.add(.get, "/v1/stream", handler: asPublic(starting: startStream))
+        router.add(.get, "/v1/poll", handler: asCaller(starting: startPoll, isHeld: true))
         router.add(.get, "/v1/streams", handler: asCaller(getStreams))
         router.add(.get, "/v1/streams/{id}", handler: asCaller(getOpenStream))
         router.add(
@@ -44,13 +44,38 @@ extension Request {
 
 extension NativeAPI {
     /// `GET /v1/stream?channel=&type=&filter=&cursor=&user=&device=`: sends events as they occur, as SSE or as JSON
-    /// lines.
-    nonisolated(nonsending) func getStream(_ request: Request) async throws -> Response {
+    /// lines. A stream whose caller and channels are known in memory opens without a task.
+    func startStream(_ request: Request) throws -> Handler.Reply {
         guard let format = StreamFormat.negotiated(request.headers) else { throw Self.notAcceptable }
         let parameters = try Parameters(request.query, known: FollowRequest.streamParameters)
-        let (caller, ticket) = try await streamCaller(of: request, parameters)
+        guard try parameters.text("ticket") == nil, let caller = try? caller(of: request) else {
+            return .later {
+                let (caller, ticket) = try await streamCaller(of: request, parameters)
+                let wanted = try FollowRequest(
+                    request, parameters, service.chat(for: caller), streams.selections)
+                return try await openStream(request, parameters, wanted, format, ticket)
+            }
+        }
+        try caller.meters?.admitRequest(at: service.clock.now)
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest.read(request, parameters, chat, streams)
+        var wanted = try FollowRequest(request, parameters, chat, streams.selections)
+        guard wanted.lookUpAtOnce(chat, streams),
+            let resumption = wanted.resumptionAtOnce(in: chat, at: wanted.cursor ?? "latest"),
+            streams.polls.hasReached(resumption.from)
+        else { return .later { [wanted] in try await openStream(request, parameters, wanted, format, nil) } }
+        let order = order(wanted, format, resumption, shownStart: resumption.from, nil)
+        guard request.method != .head else { return .now(.empty(status: 200, headers: order.headers)) }
+        let refusal = streams.loop.enter(streams) { $0.refusal(of: caller, from: request.remoteAddress) }
+        if let refusal { throw refusal }
+        return .now(response(opening: order))
+    }
+
+    private nonisolated(nonsending) func openStream(
+        _ request: Request, _ parameters: Parameters, _ parsed: FollowRequest, _ format: StreamFormat,
+        _ ticket: StreamTicket?
+    ) async throws -> Response {
+        let chat = service.chat(for: parsed.caller)
+        let wanted = try await parsed.lookedUp(chat, streams)
         let use =
             if let ticket { try await ticketUse(request, parameters, ticket, chat) } else {
                 nil as LiveStreams.TicketUse?
@@ -66,27 +91,39 @@ extension NativeAPI {
         // With a ticket, the shown start is the ticket's start, which also counts as a valid last id (see
         // `StreamTickets`). The end of the log is not shown, because other people may know positions near the end.
         let shownStart = resumption.gap != nil ? resumption.from : opening?.start ?? resumption.from
-        let headers = format.headers + [("Gateway-Cursor", shownStart.description)]
-        guard request.method != .head else { return .empty(status: 200, headers: headers) }
+        let order = order(wanted, format, resumption, shownStart: shownStart, ticket)
+        guard request.method != .head else { return .empty(status: 200, headers: order.headers) }
         let resumed = request.lastEventID == nil ? nil : ticket?.nonce
-        try await streams.loop.run(on: streams) { streams throws(ChatError) in
-            try streams.admit(wanted.caller, from: request.remoteAddress, resuming: resumed)
+        let refusal = await streams.loop.run(on: streams) {
+            $0.refusal(of: wanted.caller, from: request.remoteAddress, resuming: resumed)
         }
+        if let refusal { throw refusal }
         if let ticket, try await isFinished(ticket, use, lastID: request.lastEventID, chat) {
             // WHATWG HTML, 9.2.3: 204 is the only response that stops an EventSource permanently.
             return .empty(status: 204)
         }
         if let device = DeviceSessions.Device(wanted.selection) { await streams.takeOverSession(of: device) }
+        return response(opening: order)
+    }
+
+    private func order(
+        _ wanted: FollowRequest, _ format: StreamFormat, _ resumption: ResumePosition, shownStart: Timetoken,
+        _ ticket: StreamTicket?
+    ) -> StreamRequest {
         var order = StreamRequest(
             caller: wanted.caller, selection: wanted.selection, format: format, resumption: resumption,
             shownStart: shownStart, ticket: ticket, audienceChanges: wanted.audienceChanges)
         (order.groups, order.isPresent) = (wanted.groups, wanted.isPresent)
         order.inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included, following: wanted.selection)
-        return .stream(
-            StreamOpening(headers: headers) { [streams, order] connection in
-                streams.assumeIsolated { $0.open(connection, order) }
+        return order
+    }
+
+    private func response(opening order: StreamRequest) -> Response {
+        .stream(
+            StreamOpening(headers: order.headers) { [streams] connection in
+                streams.loop.enter(streams) { $0.open(connection, order) }
             } onDrop: { [streams] in
-                if let ticket { streams.tickets.release(ticket.nonce) }
+                if let ticket = order.ticket { streams.tickets.release(ticket.nonce) }
             })
     }
 
@@ -164,31 +201,42 @@ extension NativeAPI {
 
 extension NativeAPI {
     /// `GET /v1/poll?channel=&type=&filter=&cursor=&user=&device=&limit=`: returns the next events, and waits if there
-    /// are none.
-    nonisolated(nonsending) func getPoll(_ request: Request, _ caller: Caller) async throws -> Response {
+    /// are none. A poll that has missed no event, and whose channels are known in memory, waits without a task.
+    func startPoll(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let parameters = try Parameters(request.query, known: FollowRequest.pollParameters)
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
-        let wanted = try await FollowRequest.read(request, parameters, chat, streams)
+        var wanted = try FollowRequest(request, parameters, chat, streams.selections)
+        if request.method != .head, let cursor = wanted.cursor, wanted.lookUpAtOnce(chat, streams),
+            let resumption = wanted.resumptionAtOnce(in: chat, at: cursor),
+            let opening = try streams.polls.followAtOnce(
+                order(wanted, limit, after: resumption.from, formatter(of: wanted)), in: chat,
+                from: request.remoteAddress)
+        {
+            return .now(.deferred(opening))
+        }
+        return .later { [wanted] in try await poll(request, wanted, limit, chat) }
+    }
+
+    private nonisolated(nonsending) func poll(
+        _ request: Request, _ parsed: FollowRequest, _ limit: Int, _ chat: ChatAccess
+    ) async throws -> Response {
+        let wanted = try await parsed.lookedUp(chat, streams)
         await streams.loop.run(on: streams) { $0.pollCame(wanted.selection) }
         guard request.method != .head, let cursor = wanted.cursor else {
             return PollPrinter.answer(PollBatch([], limit: limit, upTo: try await chat.watermark()), gap: nil)
         }
         let resumption = try await wanted.resumption(in: chat, at: cursor)
-        let inclusion = service.chat(for: wanted.caller).inclusion(of: wanted.included)
-        let formatter = NativePollFormatter(
-            streams: streams, holder: wanted.isPresent ? .ofPoll() : nil, inclusion: inclusion)
-        var order = PollRequest(
-            caller: wanted.caller, selection: wanted.selection, limit: limit, after: resumption.from,
-            hold: limits.pollHold, formatter: formatter)
-        (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
+        let formatter = formatter(of: wanted)
+        let order = order(wanted, limit, after: resumption.from, formatter)
         await formatter.begin(order.selection)
         // A poll with a gap does not wait, because the client may want to read history before it continues.
         do {
             switch try await streams.polls.follow(order, in: chat, waits: resumption.gap == nil) {
             case .deferred(let opening): return .deferred(opening)
             case .now(var batch):
-                var included = try await service.chat(for: wanted.caller).included(with: batch.events, inclusion)
+                var included = try await service.chat(for: wanted.caller).included(
+                    with: batch.events, formatter.inclusion)
                 batch.fit(&included)
                 if resumption.gap != nil { await streams.countGap() }
                 let gap = resumption.gap == nil ? nil : resumption
@@ -198,6 +246,22 @@ extension NativeAPI {
             formatter.ended()
             throw error
         }
+    }
+
+    private func formatter(of wanted: FollowRequest) -> NativePollFormatter {
+        NativePollFormatter(
+            streams: streams, holder: wanted.isPresent ? .ofPoll() : nil,
+            inclusion: service.chat(for: wanted.caller).inclusion(of: wanted.included))
+    }
+
+    private func order(
+        _ wanted: FollowRequest, _ limit: Int, after position: Timetoken, _ formatter: NativePollFormatter
+    ) -> PollRequest {
+        var order = PollRequest(
+            caller: wanted.caller, selection: wanted.selection, limit: limit, after: position, hold: limits.pollHold,
+            formatter: formatter)
+        (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
+        return order
     }
 }
 
@@ -218,7 +282,7 @@ private struct NativePollFormatter: PollFormatter {
 
     func answer(_ batch: PollBatch, to reply: DeferredResponse) {
         guard let inclusion, !batch.events.isEmpty else {
-            return reply.complete(streams.assumeIsolated { $0.pollPrint.answer(batch) })
+            return reply.complete(streams.loop.enter(streams) { $0.pollPrint.answer(batch) })
         }
         let app = batch.events[0].channel.app
         streams.includedReads.assumeIsolated { reads in

@@ -11,6 +11,9 @@ struct GroupChannels: Sendable {
     let names: [String]
     private var channels: [ExactText: [String]] = [:]
 
+    /// The channels of a request without groups.
+    init() { names = [] }
+
     /// Reads the groups that a request names.
     ///
     /// - Parameter isWanted: selects the channels to include. Other channels do not count towards the limit.

@@ -8,15 +8,36 @@ import Signing
 extension PubNubAPI {
     /// `GET /v2/subscribe/{s}/{C}/0`: returns events to a subscriber. A request without a cursor (a handshake) gets the
     /// current position of the log. A request with a cursor gets the events after the cursor, and waits if there are
-    /// none.
-    nonisolated(nonsending) func getSubscribe(_ request: WireRequest) async throws -> Response {
+    /// none. A poll that has missed no event, and whose channels are known in memory, waits without a task.
+    func startSubscribe(_ request: WireRequest) throws -> Handler.Reply {
         let keyset = try keyset(of: request, at: 2)
         let chat = chat(keyset, for: request)
-        let wanted = try await SubscribeRequest(request, keyset, chat, polls, presenceTimeouts)
+        let parameters = try SubscribeParameters(request, keyset, channelLists, chat.limits)
+        if let opening = try poll(parameters, chat) { return .now(.deferred(opening)) }
+        return .later { try await subscribe(parameters, chat) }
+    }
+
+    /// Starts a poll without waiting; returns nil if this is not possible.
+    private func poll(_ parameters: SubscribeParameters, _ chat: ChatAccess) throws -> DeferredStart? {
+        guard parameters.cursor > .zero, let watermark = chat.watermarkAtOnce,
+            let wanted = try SubscribeRequest.lookedUpAtOnce(parameters, chat, polls, presenceTimeouts)
+        else { return nil }
+        let (order, formatter) = order(wanted, parameters, upTo: watermark)
+        guard let opening = try polls.followAtOnce(order, in: chat, from: parameters.request.request.remoteAddress)
+        else { return nil }
+        guard let user = wanted.user, let holder = formatter.holder else { return opening }
+        let isPresent = try wanted.states.isEmpty && chat.stay(user, onAll: wanted.place.channels, by: holder)
+        return isPresent ? opening : nil
+    }
+
+    private nonisolated(nonsending) func subscribe(
+        _ parameters: SubscribeParameters, _ chat: ChatAccess
+    ) async throws -> Response {
+        let wanted = try await SubscribeRequest.lookedUp(parameters, chat, polls, presenceTimeouts)
         guard wanted.cursor > .zero else {
             // The position is read before the user becomes present, so that a client that follows its own presence gets
             // its join event with the first poll.
-            let watermark = try await positionBeforeJoins(wanted, keyset.app, chat)
+            let watermark = try await positionBeforeJoins(wanted, chat.app, chat)
             // The watermark of an empty log is zero. A client would send zero as the cursor of another handshake, in an
             // endless loop. The position returned instead of zero is earlier than every future event.
             let position = watermark > .zero ? watermark : service.clock.now.adding(.zero - limits.pubnubCatchUp)
@@ -26,18 +47,7 @@ extension PubNubAPI {
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
-        // A cursor that is too old is replaced by the oldest position. A cursor after the end of the log is replaced by
-        // the end.
-        let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
-        let position = max(min(wanted.cursor, try await chat.watermark()), oldest)
-        let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
-        var caller = keyset.caller
-        caller.expires = request.token?.expires
-        var order = PollRequest(
-            caller: caller, selection: wanted.subscriber.selection, limit: Self.itemsMost, after: position,
-            hold: limits.pubnubPollHold, formatter: formatter)
-        order.groups = wanted.groups
-        if wanted.user != nil { order.audienceChanges = wanted.audienceChanges }
+        let (order, formatter) = order(wanted, parameters, upTo: try await chat.watermark())
         do {
             if let user = wanted.user, let holder = formatter.holder {
                 try await chat.appear(
@@ -51,6 +61,24 @@ extension PubNubAPI {
             formatter.ended()
             throw error
         }
+    }
+
+    /// Returns the poll of a request. A cursor that is too old is replaced by the oldest position. A cursor after the
+    /// end of the log is replaced by the end.
+    private func order(
+        _ wanted: SubscribeRequest, _ parameters: SubscribeParameters, upTo watermark: Timetoken
+    ) -> (PollRequest, SubscribeFormatter) {
+        let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
+        let request = parameters.request
+        let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
+        var caller = parameters.keyset.caller
+        caller.expires = request.token?.expires
+        var order = PollRequest(
+            caller: caller, selection: wanted.selection, limit: Self.itemsMost,
+            after: max(min(wanted.cursor, watermark), oldest), hold: limits.pubnubPollHold, formatter: formatter)
+        order.groups = wanted.groups
+        if wanted.user != nil { order.audienceChanges = wanted.audienceChanges }
+        return (order, formatter)
     }
 
     /// Returns the end of the log, or an earlier position if the subscriber follows the presence of channels that the

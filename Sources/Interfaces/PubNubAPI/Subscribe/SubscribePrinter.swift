@@ -4,8 +4,8 @@ import HTTPServer
 import JSON
 import Locking
 
-/// Prints the responses to subscribers. Thousands of subscribers may wait for the same events, so the bytes of the last
-/// response are reused.
+/// Prints the responses to subscribers. Thousands of subscribers may wait for the same events, so the last response is
+/// reused.
 final class SubscribePrinter: Sendable {
     private struct Last {
         var app: AppID
@@ -14,7 +14,7 @@ final class SubscribePrinter: Sendable {
         /// The channel and the subscription through which the reader receives each event; nil for an event that the
         /// reader does not receive.
         var matches: [SubscriptionMatch.Place?]
-        var text: [UInt8]
+        var response: Response
 
         func isOf(_ batch: PollBatch, _ reader: Subscriber) -> Bool {
             cursor == batch.cursor && app == reader.app
@@ -71,13 +71,13 @@ final class SubscribePrinter: Sendable {
 
     /// Returns the response to one waiting subscriber.
     func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
-        if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return .wire(last.text) }
-        let text = Self.text(batch, reader)
+        if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return last.response }
+        let response = Self.answer(batch, to: reader)
         let new = Last(
             app: reader.app, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
-            matches: batch.events.map { reader.match.place(of: $0) }, text: text)
+            matches: batch.events.map { reader.match.place(of: $0) }, response: response)
         last.withLock { $0 = new }
-        return .wire(text)
+        return response
     }
 
     static func answer(_ batch: PollBatch, to reader: Subscriber) -> Response { .wire(text(batch, reader)) }
@@ -129,10 +129,6 @@ struct Subscriber: Sendable {
     let subscribeKey: String
     let match: SubscriptionMatch
     let filter: Filter?
-
-    /// The selection of all events in the channels of this subscriber. ``wants(_:_:)`` then selects the events that the
-    /// subscriber receives.
-    var selection: Selection { Selection(channels: match.channels(in: app), isWire: true) }
 
     /// Returns true when the subscriber receives the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {

@@ -5,8 +5,43 @@ import JSON
 
 /// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence events, and
 /// the position from which to continue.
+struct SubscribeParameters: Sendable {
+    let request: WireRequest
+    let keyset: Keyset
+    /// The channels and wildcards of the request, without its groups.
+    fileprivate let list: ChannelList
+    let groupNames: [String]
+    let user: String?
+    /// The position from which to continue; zero for a handshake.
+    let cursor: Timetoken
+    fileprivate let filter: Filter?
+
+    /// Parses a subscribe call.
+    ///
+    /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
+    ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
+    init(_ request: WireRequest, _ keyset: Keyset, _ lists: ChannelLists, _ limits: Limits) throws {
+        self.request = request
+        self.keyset = keyset
+        list = try lists.list(of: request, keyset.app, limits)
+        groupNames = request.list("channel-group")
+        guard (1...limits.streamChannels).contains(list.names.count + groupNames.count) else {
+            throw WireError.unreadable
+        }
+        cursor = try request.timetoken("tt") ?? .zero
+        user = try request.user()
+        filter = try request["filter-expr"].map { text throws(ChatError) in
+            try Filter(text, dialect: .pubnub, limits: limits)
+        }
+    }
+}
+
+/// A subscribe call whose channels are known.
 struct SubscribeRequest: Sendable {
     let subscriber: Subscriber
+    /// The selection of all events in the channels of the subscriber. ``Subscriber/wants(_:_:)`` then selects the events
+    /// that the subscriber receives.
+    let selection: Selection
     let user: String?
     /// The duration for which the user stays present after this request; see ``PresenceTimeouts``.
     let duration: Duration
@@ -20,48 +55,63 @@ struct SubscribeRequest: Sendable {
     /// The position from which to continue; zero for a handshake.
     let cursor: Timetoken
 
-    /// Parses a subscribe call, and reads the channels of its groups and the bans of its user.
+    /// Looks up the channels of the request's groups and the bans of its user.
     ///
-    /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
-    ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
-    nonisolated(nonsending) init(
-        _ request: WireRequest, _ keyset: Keyset, _ chat: ChatAccess, _ polls: LongPollTable,
-        _ timeouts: PresenceTimeouts
-    ) async throws {
-        let names = try request.names(3)
-        let groupNames = request.list("channel-group")
-        guard (1...chat.limits.streamChannels).contains(names.count + groupNames.count) else {
-            throw WireError.unreadable
-        }
-        cursor = try request.timetoken("tt") ?? .zero
-        user = try request.user()
-        let filter = try request["filter-expr"].map { text throws(ChatError) in
-            try Filter(text, dialect: .pubnub, limits: chat.limits)
-        }
-        var match = SubscriptionMatch()
-        for name in names { try match.add(name) }
+    /// - Throws: the errors of the lookups; `WireError` for too many channels.
+    nonisolated(nonsending) static func lookedUp(
+        _ parameters: SubscribeParameters, _ chat: ChatAccess, _ polls: LongPollTable, _ timeouts: PresenceTimeouts
+    ) async throws -> SubscribeRequest {
+        let groupNames = parameters.groupNames
         let plainGroups = groupNames.map(\.withoutPresence).withoutRepeats
         // The version of the groups is read before the groups. If a group changes in between, the poll ends.
-        groups =
+        let groups =
             plainGroups.isEmpty
             ? nil : GroupSelection(names: plainGroups, channels: [], version: try await polls.groups.version())
         let held = try await GroupChannels(groupNames, chat)
-        for group in groupNames {
+        // A user who is banned from a channel does not receive the channel's events, as in every API.
+        let audienceChanges = try await polls.audienceChanges(in: chat)
+        let bans = if let user = parameters.user { try await chat.bans(of: user) } else { [RestrictionRecord]() }
+        return try SubscribeRequest(parameters, held, groups, bans, audienceChanges, chat.limits, timeouts)
+    }
+
+    /// Completes a subscribe call that needs no lookup, if this is possible without waiting; returns nil for any other.
+    ///
+    /// - Throws: `WireError` for too many channels.
+    static func lookedUpAtOnce(
+        _ parameters: SubscribeParameters, _ chat: ChatAccess, _ polls: LongPollTable, _ timeouts: PresenceTimeouts
+    ) throws -> SubscribeRequest? {
+        guard parameters.groupNames.isEmpty, let audienceChanges = polls.audienceChangesAtOnce(in: chat),
+            parameters.user == nil || !chat.mayHaveBans
+        else { return nil }
+        return try SubscribeRequest(parameters, GroupChannels(), nil, [], audienceChanges, chat.limits, timeouts)
+    }
+
+    private init(
+        _ parameters: SubscribeParameters, _ held: GroupChannels, _ groups: GroupSelection?,
+        _ bans: [RestrictionRecord], _ audienceChanges: UInt64, _ limits: Limits, _ timeouts: PresenceTimeouts
+    ) throws {
+        let keyset = parameters.keyset
+        var match = parameters.list.match
+        for group in parameters.groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
-        // A user who is banned from a channel does not receive the channel's events, as in every API.
-        audienceChanges = try await polls.audienceChanges(in: chat)
-        if let user {
-            for ban in try await chat.bans(of: user) { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
-        }
+        let hasGroups = !parameters.groupNames.isEmpty
+        selection =
+            hasGroups
+            ? Selection(channels: match.channels(in: keyset.app), isWire: true) : parameters.list.selection
+        for ban in bans { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
+        self.groups = groups
+        self.audienceChanges = audienceChanges
+        cursor = parameters.cursor
+        user = parameters.user
         subscriber = Subscriber(
-            app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: filter)
-        place = try PresenceTarget(names, held, chat.limits)
-        states = place.states(request["state"], chat.limits)
+            app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: parameters.filter)
+        place = hasGroups ? try PresenceTarget(parameters.list.names, held, limits) : parameters.list.place
+        states = place.states(parameters.request["state"], limits)
         // This is the last step, so that an invalid request does not change the timeout of its user.
         duration =
-            user.map { timeouts.duration(request.heartbeat, of: UserID($0, in: chat.app), chat.limits) }
-            ?? chat.limits.presenceAge
+            user.map { timeouts.duration(parameters.request.heartbeat, of: UserID($0, in: keyset.app), limits) }
+            ?? limits.presenceAge
     }
 }
 

@@ -37,6 +37,9 @@ struct WireRequest: Sendable {
         index < segments.count ? PercentEncoding.decode(segments[index]) : nil
     }
 
+    /// A path segment, still percent-encoded; nil when it is absent.
+    func rawSegment(_ index: Int) -> ArraySlice<UInt8>? { index < segments.count ? segments[index] : nil }
+
     /// The path from the segment `index` on, decoded; nil when it cannot be decoded. The result may contain slashes,
     /// because clients may send slashes unescaped. The bytes need not be UTF-8.
     func rest(from index: Int) -> [UInt8]? {
@@ -110,6 +113,7 @@ extension Timetoken {
 extension [String] {
     /// The distinct elements, in the order of their first occurrence.
     var withoutRepeats: [String] {
+        guard count > 1 else { return self }
         var seen: Set<ExactText> = []
         return filter { seen.insert(ExactText($0)).inserted }
     }

@@ -3,17 +3,19 @@ import SQLite
 import StorageCore
 
 extension SQLiteLog {
+    func eventsAtOnce(in channels: ChannelSet, after position: Timetoken, limit: Int) -> Page<Event>? {
+        let now = engineState.now
+        let from = max(position, engineState.retention.cutoff(of: channels.app, now: now))
+        guard limit > 0 else { return Page(items: [], hasMore: from < engineState.tail.watermark, position: position) }
+        return engineState.tail.events(
+            in: channels, after: from, limit: limit, now: now, index: engineState.tailIndex)
+    }
+
     func events(in channels: ChannelSet, after position: Timetoken, limit: Int) async throws(ChatError) -> Page<Event> {
+        if let page = eventsAtOnce(in: channels, after: position, limit: limit) { return page }
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
         let from = max(position, cutoff)
-        guard limit > 0 else { return Page(items: [], hasMore: from < engineState.tail.watermark, position: position) }
-        if let page = engineState.tail.events(
-            in: channels, after: from, limit: limit, now: now, index: engineState.tailIndex)
-        {
-            return page
-        }
-
         let question = EventsQuery(
             channels: channels, after: from, upTo: engineState.tail.watermark, limit: limit, now: now)
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }

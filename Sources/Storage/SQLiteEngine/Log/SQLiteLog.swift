@@ -51,8 +51,24 @@ final class SQLiteLog: EventLog {
         }
     }
 
-    nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
+    nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken { end(of: app) }
+
+    func watermarkAtOnce(of app: AppID, ifCompleteAfter position: Timetoken) -> Timetoken? {
+        // Reads the losses first, so that the position of a loss is never above the watermark.
+        isComplete(after: position, of: app) ? end(of: app) : nil
+    }
+
+    private func end(of app: AppID) -> Timetoken {
         app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
+    }
+
+    /// Returns true when no event after the position can be lost. No query is needed for a recent position, because
+    /// nothing after it can have been removed.
+    private func isComplete(after position: Timetoken, of app: AppID) -> Bool {
+        let retention = engineState.retention
+        let now = engineState.now
+        let newest = max(retention.restored, retention.entry(of: app).newestLoss, retention.cutoff(of: app, now: now))
+        return position >= newest && position >= now.adding(.zero - Self.leastRetention)
     }
 
     /// The shortest retention that an event type can have (one hour).
@@ -64,11 +80,10 @@ final class SQLiteLog: EventLog {
         guard position >= engineState.retention.restored else {
             return Loss(upTo: engineState.retention.restored, cause: .restore)
         }
+        guard !isComplete(after: position, of: channels.app) else { return nil }
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: channels.app, now: now)
         let entry = engineState.retention.entry(of: channels.app)
-        // If the position is recent, nothing can have been removed, and no query is needed.
-        guard position < max(entry.newestLoss, cutoff, now.adding(.zero - Self.leastRetention)) else { return nil }
         let question = LossQuery(
             channels: channels, types: types, after: position, swept: entry.swept, hidden: cutoff, now: now)
         return try await readers.run { (reader) throws(SQLiteFailure) in
