@@ -103,9 +103,6 @@ public struct EventDraft: Sendable {
     public var past: Timetoken?
     /// The lifetime that the sender requested. The checks of `ChatAccess` convert it into ``expires``.
     public var timeToLive: Duration?
-    /// The parsed payload, so that validation need not parse it again. The checks of `ChatAccess` set it to nil, because
-    /// events outlive their requests.
-    public var parsedData: JSONValue?
     /// True when the type may be a built-in one. An interface sets this property to true for its own operations, such
     /// as messages and signals. Clients cannot choose a built-in type.
     public var allowsBuiltInType = false
@@ -121,13 +118,13 @@ extension EventDraft {
     /// Creates a draft with the fields that most senders set.
     public init(
         channel: ChannelID, type: String, kind: EventKind = .other, retention: Retention = .kept, data: JSONText,
-        user: String? = nil, meta: JSONText? = nil, parsedData: JSONValue? = nil
+        user: String? = nil, meta: JSONText? = nil
     ) {
         // The compiler's own initializer sets all fields at once. An initializer that sets one field after the other
         // would copy the draft.
         self.init(
             channel: channel, type: type, kind: kind, retention: retention, data: data, user: user, meta: meta,
-            customType: nil, parsedData: parsedData)
+            customType: nil)
     }
 
     /// Creates an event as a client requests it, before any check.
@@ -138,11 +135,11 @@ extension EventDraft {
     ///   - user: the user who emits the event; nil for the user of the credential, if it has one.
     public static func event(
         channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
-        meta: JSONText? = nil, retention: Retention = .kept, parsedData: JSONValue? = nil
+        meta: JSONText? = nil, retention: Retention = .kept
     ) -> EventDraft {
         EventDraft(
             channel: ChannelID(channel, in: AppID("")), type: type, kind: .message, retention: retention, data: data,
-            user: user, meta: meta, parsedData: parsedData)
+            user: user, meta: meta)
     }
 
     /// Creates a chat message as a client requests it: type `message.created`, with any JSON as the payload.

@@ -14,6 +14,8 @@ struct JSONScan {
     struct Member {
         var name: Range<Int>
         var value: Range<Int>
+        /// True when the name contains escapes.
+        var isEscaped = false
     }
 
     /// The maximum nesting depth of a text that the scan accepts. It bounds the recursion.

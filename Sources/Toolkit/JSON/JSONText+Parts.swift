@@ -22,7 +22,7 @@ extension JSONText {
         return bytes.withUnsafeBufferPointer { buffer in
             var found: JSONText?
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
-                guard wanted.isName(name, in: buffer) else { return true }
+                guard JSONScan.Member(name, value, in: buffer).isNamed(wanted, in: buffer) else { return true }
                 found = JSONText(trusted: Array(buffer[value]))
                 return false
             }
@@ -97,7 +97,7 @@ extension JSONText {
         return bytes.withUnsafeBufferPointer { buffer in
             var members: [JSONScan.Member] = []
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
-                members.append(JSONScan.Member(name: name, value: value))
+                members.append(JSONScan.Member(name, value, in: buffer))
                 return true
             }
             return members
@@ -120,29 +120,6 @@ extension JSONText {
         }
     }
 
-    /// True when the name at `span` equals `wanted`, compared byte by byte. A name without escapes is compared without
-    /// creating a string.
-    @inline(__always)
-    static func isName(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        // A name with escapes is longer than the text that it stands for.
-        guard span.count == wanted.count else {
-            return span.count > wanted.count && isEscapedName(bytes, span, wanted)
-        }
-        guard let start = wanted.baseAddress, !wanted.isEmpty else { return true }
-        // Equal bytes with a backslash are the escape of another name.
-        return memcmp(bytes.baseAddress! + span.lowerBound, start, wanted.count) == 0
-            && memchr(start, Int32(UInt8(ascii: "\\")), wanted.count) == nil
-    }
-
-    private static func isEscapedName(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>, _ wanted: UnsafeBufferPointer<UInt8>
-    ) -> Bool {
-        memchr(bytes.baseAddress! + span.lowerBound, Int32(UInt8(ascii: "\\")), span.count) != nil
-            && name(bytes, span).utf8.elementsEqual(wanted)
-    }
-
     /// The text of the name at `span`, which lies inside a text that was parsed successfully.
     static func name(_ bytes: UnsafeBufferPointer<UInt8>, _ span: Range<Int>) -> String {
         let raw = UnsafeBufferPointer(rebasing: bytes[span])
@@ -153,11 +130,22 @@ extension JSONText {
     }
 }
 
-extension String {
-    /// True when the name at `span` of a text that was parsed successfully equals this string.
-    func isName(_ span: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard span.count >= utf8.count else { return false }
-        var wanted = self
-        return wanted.withUTF8 { JSONText.isName(bytes, span, $0) }
+extension JSONScan.Member {
+    /// A member of a text that was parsed successfully.
+    init(_ name: Range<Int>, _ value: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) {
+        self.init(name: name, value: value, isEscaped: bytes[name].contains(UInt8(ascii: "\\")))
+    }
+
+    /// True when the name, in its text, equals `wanted`, compared byte by byte. A name without escapes is compared
+    /// without creating a string.
+    @inline(__always)
+    func isNamed(_ wanted: String, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !isEscaped else { return JSONText.name(bytes, name).utf8.elementsEqual(wanted.utf8) }
+        guard name.count == wanted.utf8.count else { return false }
+        var wanted = wanted
+        return wanted.withUTF8 { wanted in
+            guard let start = wanted.baseAddress, let text = bytes.baseAddress else { return true }
+            return memcmp(text + name.lowerBound, start, wanted.count) == 0
+        }
     }
 }

@@ -31,7 +31,7 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
             var work = ValidationBudget()
             for _ in 0..<500 {
                 do throws(ChatError) {
-                    _ = try validator.admit(json(dearData), parsed: nil, within: &work)
+                    _ = try validator.admit(json(dearData), within: &work)
                     Issue.record("it is accepted")
                 } catch {
                     #expect(error.faults.map(\.keyword) == ["limit"])
@@ -75,17 +75,17 @@ private let dearData = "[\"\(String(repeating: "a", count: 40))\"]"
         try await withDearType { chat in
             let order = try validator(chat, "order.paid")
             var work = ValidationBudget.onLoop
-            #expect(try order.admit(json(#"{"amount":1}"#), parsed: nil, within: &work)?.version == 1)
+            #expect(try order.admit(json(#"{"amount":1}"#), within: &work)?.version == 1)
             #expect(!work.isPutOff)
-            #expect(try order.admit(json(#"{"amount":"1"}"#), parsed: nil, within: &work) == nil)
+            #expect(try order.admit(json(#"{"amount":"1"}"#), within: &work) == nil)
             #expect(work.isPutOff, "reasons are made elsewhere")
             var other = ValidationBudget.onLoop
-            #expect(try validator(chat, "re.x").admit(json(dearData), parsed: nil, within: &other) == nil)
+            #expect(try validator(chat, "re.x").admit(json(dearData), within: &other) == nil)
             #expect(other.isPutOff)
             #expect(other.budget.patternSteps == 0, "no more than its own steps are taken")
             var third = ValidationBudget.onLoop
             let long = "{\"amount\":1,\"text\":\"\(String(repeating: "a", count: 65_536))\"}"
-            #expect(try order.admit(json(long), parsed: nil, within: &third) == nil)
+            #expect(try order.admit(json(long), within: &third) == nil)
             #expect(third.isPutOff, "parsing it is long work as well")
         }
     }

@@ -408,9 +408,8 @@ extension ChatAccess {
         } else {
             (draft.schema, typeRetention) = try service.eventTypes.admit(draft, in: app, within: &budget)
         }
-        // If a draft is put off, all drafts of the request are checked again, and this one needs its parsed payload.
+        // If a draft is put off, all drafts of the request are checked again.
         guard !budget.isPutOff else { return }
-        draft.parsedData = nil
         // An earlier check of the same draft may have set these fields.
         (draft.expires, draft.isEndedByType) = (nil, false)
         let asked = draft.timeToLive

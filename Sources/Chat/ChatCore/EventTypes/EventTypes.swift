@@ -129,7 +129,7 @@ extension EventTypes {
     ) throws(ChatError) -> (schema: SchemaReference?, retention: Duration?) {
         let type = draft.type
         if draft.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
-            return (try validator.admit(draft.data, parsed: draft.parsedData, within: &work), nil)
+            return (try validator.admit(draft.data, within: &work), nil)
         }
         guard let rule = rule(of: type, in: app) else {
             // An event without a type has the type `BuiltInTypes.custom`, and counts as undeclared.
@@ -141,7 +141,7 @@ extension EventTypes {
                 "the event type '\(type)' is not declared, and this app accepts declared types only; declare the type first",
                 slug: "undeclared_type")
         }
-        return (try rule.validator?.admit(draft.data, parsed: draft.parsedData, within: &work), rule.retention)
+        return (try rule.validator?.admit(draft.data, within: &work), rule.retention)
     }
 
     /// Validates an imported event. Events of built-in types are checked against the catalogue, because readers rely on
@@ -152,14 +152,14 @@ extension EventTypes {
         imported draft: EventDraft, in app: AppID, within work: inout ValidationBudget
     ) throws(ChatError) -> Duration? {
         guard draft.allowsBuiltInType else { return entry(draft.type, in: app)?.type.settings.retention }
-        _ = try BuiltInValidators.all[ExactText(draft.type)]?.admit(draft.data, parsed: nil, within: &work)
+        _ = try BuiltInValidators.all[ExactText(draft.type)]?.admit(draft.data, within: &work)
         return nil
     }
 
     /// Validates the data of an event of the gateway itself against the schema of its built-in type.
     func admit(report type: String, _ data: JSONText) throws(ChatError) {
         var work = ValidationBudget()
-        _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, parsed: nil, within: &work)
+        _ = try BuiltInValidators.all[ExactText(type)]?.admit(data, within: &work)
     }
 
     /// Checks appended events against the candidates of their types. Also counts the events that violate their schema

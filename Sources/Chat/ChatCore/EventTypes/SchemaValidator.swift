@@ -27,31 +27,27 @@ final class SchemaValidator: Sendable {
 
     /// Validates a payload.
     ///
-    /// - Parameters:
-    ///   - value: the payload if the interface has already parsed it; nil to parse `data` here.
-    ///   - work: the remaining validation budget of the request. On the event loop, the result is valid only when
-    ///     `work.isPutOff` stays false.
+    /// - Parameter work: the remaining validation budget of the request. On the event loop, the result is valid only
+    ///   when `work.isPutOff` stays false.
     /// - Returns: the schema that accepted the payload; nil when the payload is not checked, or when it violates the
     ///   schema and the mode permits that.
     /// - Throws: in mode `enforce`: `.malformed` for a number outside 64 bits, which cannot be validated; `.invalid`
     ///   with the slug `schema_violation`.
-    func admit(
-        _ data: JSONText, parsed value: JSONValue?, within work: inout ValidationBudget
-    ) throws(ChatError) -> SchemaReference? {
+    func admit(_ data: JSONText, within work: inout ValidationBudget) throws(ChatError) -> SchemaReference? {
         guard mode != .off else { return nil }
         guard !work.isTooLarge(data.count) else {
             work.isPutOff = true
             return nil
         }
-        let exact: JSONValue
+        let value: JSONValue
         do throws(ChatError) {
-            exact = try self.exact(data, value)
+            value = try parsed(data)
         } catch {
             // In mode `warn`, the event is stored and the error is reported with the other violations.
             if mode == .warn { return nil }
             throw error
         }
-        let verdict = verdict(on: exact, data.count, &work)
+        let verdict = verdict(on: value, data.count, &work)
         if verdict == .valid { return marksEvents ? reference : nil }
         guard !work.isOnLoop || (mode == .warn && verdict == .invalid) else {
             // The full budget may lead to another verdict. Also, finding the reasons of a rejection takes far longer
@@ -59,7 +55,7 @@ final class SchemaValidator: Sendable {
             work.isPutOff = true
             return nil
         }
-        guard mode == .enforce, let refusal = refusal(verdict, of: exact, data.count, &work) else { return nil }
+        guard mode == .enforce, let refusal = refusal(verdict, of: value, data.count, &work) else { return nil }
         throw refusal
     }
 
@@ -75,7 +71,7 @@ final class SchemaValidator: Sendable {
     /// Returns the error that rejects a stored payload; nil when the payload matches the current schema.
     func refusal(of data: JSONText) -> ChatError? {
         do throws(ChatError) {
-            let value = try exact(data, nil)
+            let value = try parsed(data)
             var work = ValidationBudget()
             return refusal(verdict(on: value, data.count, &work), of: value, data.count, &work)
         } catch {
@@ -113,12 +109,10 @@ final class SchemaValidator: Sendable {
             [ChatError.FieldError(pointer: "#", keyword: keyword, detail: detail)])
     }
 
-    /// Returns the payload with exact integers. In a body with an integer that needs more than 64 bits, all
-    /// numbers are doubles, so the text of the payload is parsed again.
-    private func exact(_ data: JSONText, _ value: JSONValue?) throws(ChatError) -> JSONValue {
-        if let value, value.document.hasExactIntegers { return value }
+    /// Parses a payload. Its integers must be exact. Payloads of PubNub clients may contain repeated names.
+    private func parsed(_ data: JSONText) throws(ChatError) -> JSONValue {
         do {
-            return try JSONDocument(data.bytes, limits: JSONLimits(depth: depth)).root
+            return try JSONDocument(data.bytes, limits: JSONLimits(depth: depth), duplicates: .lastWins).root
         } catch {
             throw ChatError(error)
         }

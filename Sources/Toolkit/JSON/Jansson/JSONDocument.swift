@@ -15,9 +15,6 @@ public final class JSONDocument: @unchecked Sendable {
     public let text: JSONText
     /// The members of the outer object, with their ranges in ``text``; empty when the root is not an object.
     let outerMembers: [JSONScan.Member]
-    /// False when every integer was read as a double, because an integer of the text did not fit into 64 bits
-    /// (`JSONNumbers.lenient`).
-    public let hasExactIntegers: Bool
     /// The tree; nil until it is built.
     private let tree: Atomic<UnsafeMutablePointer<json_t>?>
 
@@ -33,15 +30,14 @@ public final class JSONDocument: @unchecked Sendable {
         }
         let text = JSONText(trusted: Self.trimmed(bytes))
         if let members = JSONScan.members(of: text.bytes, depth: limits.depth) {
-            (outerMembers, hasExactIntegers) = (members, true)
+            outerMembers = members
             tree = Atomic(nil)
         } else {
             if let offset = Self.firstTooDeep(bytes, limit: limits.depth) {
                 throw .tooDeep(bytes, at: offset, limit: limits.depth)
             }
-            let parsed = try Self.parse(bytes, numbers: numbers, duplicates: duplicates)
-            (outerMembers, hasExactIntegers) = (text.memberRanges, parsed.isExact)
-            tree = Atomic(parsed.tree)
+            tree = Atomic(try Self.parse(bytes, numbers: numbers, duplicates: duplicates))
+            outerMembers = text.memberRanges
         }
         self.text = text
     }
@@ -75,20 +71,20 @@ public final class JSONDocument: @unchecked Sendable {
     /// not an object.
     public func rawMembers() -> [(name: String, value: JSONText)]? { text.rawMembers() }
 
-    /// Parses a text with jansson. Returns the tree, which the caller must release, and whether its integers are exact.
+    /// Parses a text with jansson. Returns the tree, which the caller must release.
     static func parse(
         _ bytes: [UInt8], numbers: JSONNumbers, duplicates: JSONDuplicates
-    ) throws(JSONError) -> (tree: UnsafeMutablePointer<json_t>, isExact: Bool) {
+    ) throws(JSONError) -> UnsafeMutablePointer<json_t> {
         var flags = Int(JSON_DECODE_ANY) | Int(JSON_ALLOW_NUL)
         if duplicates == .refused { flags |= Int(JSON_REJECT_DUPLICATES) }
         var failure = json_error_t()
-        if let tree = load(bytes, flags, &failure) { return (tree, true) }
+        if let tree = load(bytes, flags, &failure) { return tree }
         let error = JSONError(failure)
         guard numbers != .strict else { throw error }
         if error.reason == .numberOutOfRange,
             let tree = load(bytes, flags | Int(JSON_DECODE_INT_AS_REAL), &failure)
         {
-            return (tree, false)
+            return tree
         }
         guard numbers == .any, let bounded = NumberBounding.bounded(bytes) else { throw JSONError(failure) }
         return try parse(bounded, numbers: .lenient, duplicates: duplicates)

@@ -26,7 +26,7 @@ public struct JSONMembers: Sendable {
     public func names(otherThan known: [String]) -> [String] {
         text.bytes.withUnsafeBufferPointer { bytes in
             var others: [String] = []
-            for member in members where !known.contains(where: { $0.isName(member.name, in: bytes) }) {
+            for member in members where !known.contains(where: { member.isNamed($0, in: bytes) }) {
                 others.append(JSONText.name(bytes, member.name))
             }
             return others
@@ -51,12 +51,7 @@ public struct JSONMembers: Sendable {
 
     /// The range of a member's value.
     private func range(of name: String) -> Range<Int>? {
-        var name = name
-        return name.withUTF8 { name in
-            text.bytes.withUnsafeBufferPointer { bytes in
-                members.last { JSONText.isName(bytes, $0.name, name) }?.value
-            }
-        }
+        text.bytes.withUnsafeBufferPointer { bytes in members.last { $0.isNamed(name, in: bytes) }?.value }
     }
 }
 
