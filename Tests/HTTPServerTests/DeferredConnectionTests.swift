@@ -36,6 +36,22 @@ import Testing
         }
     }
 
+    @Test("do not wait for a client that sends its next request and leaves at once")
+    func leavesWithRequest() async throws {
+        try await withWaiting { waiting in
+            for _ in 0..<20 {
+                let wire = try waiting.server.wire()
+                wire.request("GET", "/late")
+                #expect(await waiting.hasParked(1))
+                await waiting.complete(waiting.replies.value.count - 1, .text("late"))
+                #expect(try wire.answer().text == "late")
+                wire.request("GET", "/late")
+                wire.closeWriting()
+                #expect(await waitUntil { heldConnections(port: waiting.server.port) == 0 })
+            }
+        }
+    }
+
     @Test("lose no part of a request that arrives in pieces after an earlier response")
     func pieces() async throws {
         try await withWaiting { waiting in

@@ -53,6 +53,7 @@ import Testing
         let repeated = try JSONDocument(Array(#"{"a":1,"a":2}"#.utf8), duplicates: .lastWins)
         #expect(JSONMembers(repeated)?.raw("a")?.description == "2")
         #expect(repeated.root["a"]?.integer == 2)
+        #expect(repeated.text.rawMember("a")?.description == "2")
     }
 
     @Test("of every kind are read from their bytes")

@@ -58,7 +58,7 @@ import Testing
         Case("store is a text", #"{"data":1,"store":"yes"}"#, 400, "wrong_type"),
         Case("hours are a fraction", #"{"data":1,"ttl_hours":1.5}"#, 400, "wrong_type"),
         Case("hours are negative", #"{"data":1,"ttl_hours":-1}"#, 400, "bad_member"),
-        Case("hours beyond measure", #"{"data":1,"ttl_hours":99999999999999999999}"#, 400, "wrong_type"),
+        Case("hours beyond measure", #"{"data":1,"ttl_hours":99999999999999999999}"#, 400, "bad_member"),
         Case("unknown member", #"{"data":1,"usr":"ana"}"#, 400, "unknown_member"),
         Case("a member of another resource", #"{"data":1,"thread_of":"1"}"#, 400, "unknown_member"),
         Case("empty type", #"{"data":1,"type":""}"#, 400, "bad_member"),

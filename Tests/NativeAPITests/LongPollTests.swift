@@ -383,6 +383,13 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
+    @Test("have a body when the first one ends at the start of the log without events") func emptyLog() {
+        var printer = PollPrinter()
+        let batch = PollBatch([], limit: 100, upTo: .zero)
+        let responses = [printer.answer(batch), printer.answer(batch)]
+        #expect(responses.allSatisfy { $0.status == 200 })
+    }
+
     @Test("are printed off the loop when their answer is long", arguments: [(1, true), (5, false)])
     func longAnswer(_ count: Int, isOnLoop: Bool) async throws {
         try await StreamHarness.run { gateway in

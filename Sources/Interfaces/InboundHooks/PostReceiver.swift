@@ -247,8 +247,9 @@ extension PostReceiver {
         if let answer = Greeting(source.settings).answerVerified(post) {
             return accepted(InboundReceipt(handshake: answer), verified)
         }
-        // A mapping that fails here is applied once more by `finish`, which reports its error.
-        guard post.body.count <= Self.quickBytes,
+        // A post with CloudEvents may be a batch. A mapping that fails here is applied once more by `finish`, which
+        // reports its error.
+        guard post.body.count <= Self.quickBytes, !source.settings.mapping.needs.contains(.cloudevent),
             var drafts = try? drafts(of: verified, TemplateLimits(steps: Self.quickSteps)), !drafts.isEmpty
         else { return .verified(verified) }
         var started = verified
@@ -316,8 +317,9 @@ extension PostReceiver {
     }
 
     /// The maximum size in bytes of a body that is mapped on the event loop.
-    private static let quickBytes = 16 * 1024
-    /// The maximum number of steps of a mapping that is applied on the event loop. They take about 0.1 ms.
+    private static let quickBytes = 4 * 1024
+    /// The maximum number of steps of a mapping that is applied on the event loop. A longer mapping is applied again by
+    /// `finish`.
     private static let quickSteps = 256
 
     private func drafts(of verified: VerifiedPost, _ work: TemplateLimits) throws(ChatError) -> [EventDraft] {

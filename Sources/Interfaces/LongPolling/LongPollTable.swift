@@ -183,7 +183,7 @@ extension LongPollTable {
     }
 
     /// Attaches a poll to the hub and holds its response. `position` is the hub's position at which the poll was
-    /// checked.
+    /// checked. The limits and the credential were checked in the same step of the loop, so they are not checked again.
     private func begin(_ order: PollRequest, _ reply: DeferredResponse, at position: Timetoken) {
         let poll = LongPoll(self, order)
         let hasMissedNothing = loop.enter(service.hub) { hub in

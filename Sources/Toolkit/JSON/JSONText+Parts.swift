@@ -16,7 +16,8 @@ extension JSONText {
         }
     }
 
-    /// Returns the exact bytes of the value of one member; `nil` when this is not an object or has no such member.
+    /// Returns the exact bytes of the value of one member; `nil` when this is not an object or has no such member. If the
+    /// name occurs more than once, the last member is used.
     public func rawMember(_ wanted: String) -> JSONText? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
         return bytes.withUnsafeBufferPointer { buffer in
@@ -24,7 +25,7 @@ extension JSONText {
             JSONSpans(bytes: buffer).members(from: 0) { name, value in
                 guard JSONScan.Member(name, value, in: buffer).isNamed(wanted, in: buffer) else { return true }
                 found = JSONText(trusted: Array(buffer[value]))
-                return false
+                return true
             }
             return found
         }

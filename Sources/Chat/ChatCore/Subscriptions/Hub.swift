@@ -134,8 +134,8 @@ extension Hub {
     public func observeAudience(_ observer: @escaping @Sendable (Event) -> Void) { audienceObservers.append(observer) }
 
     /// Registers an observer of commits. The hub calls the observer on its executor with each commit, before it
-    /// distributes the events of the commit, and with nil when it stops. The observer misses no commit whose events the
-    /// event log returns only after this call.
+    /// distributes the events of the commit, and with nil when it stops. The hub must be running. Then
+    /// the observer misses no commit whose events the event log returns only after this call.
     public func observeCommits(_ observer: @escaping @Sendable (Commit?) -> Void) { commitObservers.append(observer) }
 
     /// The number of distributed events that may have changed an audience. Read this number before you check the right

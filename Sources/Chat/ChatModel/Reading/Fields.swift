@@ -86,6 +86,18 @@ extension Fields {
     /// - Throws: `.malformed` for a member of another type.
     public func string(_ name: String) throws(ChatError) -> String? {
         guard let member = member(name) else { return nil }
+        return try string(name, of: member)
+    }
+
+    /// Reads one of ``members`` as a text. Nil when it is `null`.
+    ///
+    /// - Throws: `.malformed` for a member of another type.
+    public func string(of member: (name: String, value: JSONText)) throws(ChatError) -> String? {
+        let value = JSONPart(member.value)
+        return value.isNull ? nil : try string(member.name, of: value)
+    }
+
+    private func string(_ name: String, of member: JSONPart) throws(ChatError) -> String {
         guard let text = member.string else { throw wrongType(name, expected: "string", member.kind) }
         return text
     }
@@ -166,10 +178,11 @@ extension Fields {
     /// - Throws: `.malformed` for another type, a fraction, or a number outside `range`.
     public func integer(_ name: String, in range: ClosedRange<Int>) throws(ChatError) -> Int? {
         guard let member = member(name) else { return nil }
-        guard let number = member.value?.double, let whole = Int(exactly: number) else {
+        let whole = member.value?.double.flatMap { Int(exactly: $0) }
+        guard whole != nil || member.kind == .integer else {
             throw wrongType(name, expected: "integer", member.kind)
         }
-        guard range.contains(whole) else {
+        guard let whole, range.contains(whole) else {
             throw fault(name, "range", "must be \(range.lowerBound) to \(range.upperBound)")
         }
         return whole

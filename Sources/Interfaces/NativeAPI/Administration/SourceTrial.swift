@@ -60,9 +60,9 @@ extension NativeAPI {
         guard let texts = text.rawElements() else {
             guard let object = try fields.object(name, known: nil) else { return [] }
             var pairs: [InboundPost.Field] = []
-            for (member, _) in object.members {
-                guard let value = try object.string(member) else { continue }
-                pairs.append((member, value))
+            for member in object.members {
+                guard let value = try object.string(of: member) else { continue }
+                pairs.append((member.name, value))
             }
             return pairs
         }

@@ -97,7 +97,8 @@ extension CloudEvent {
     init(_ fields: Fields, limits: Limits) throws {
         self.init(pointer: fields.pointer)
         for (name, raw) in fields.members where name != "data" && name != "data_base64" {
-            guard let value = fields.member(name) else { continue }
+            let value = JSONPart(raw)
+            guard !value.isNull else { continue }
             guard value.kind != .object, value.kind != .array else {
                 throw fields.fault(
                     name, "type", "an attribute must be a string, a number or a boolean", slug: "bad_cloud_event")

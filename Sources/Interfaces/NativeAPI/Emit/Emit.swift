@@ -209,7 +209,7 @@ extension NativeAPI {
         var event = outcome.events[0].event
         if emitRequest.links != nil, !caller.scopes.allow(.read) {
             var draft = event.draft
-            draft.meta = emitRequest.drafts[0].meta
+            draft.meta = emitRequest.drafts.first?.meta
             event = Event(timetoken: event.timetoken, draft: draft)
         }
         let message = Message(sent: event, etag: outcome.messageETag)

@@ -42,11 +42,11 @@ extension Fields {
         guard let object = try object(name, known: nil) else { return .clear }
         var texts: [String: String] = [:]
         let removed = merging ? Set(object.nullNames.map { ExactText($0) }) : []
-        for (key, _) in object.members where !removed.contains(ExactText(key)) {
-            guard let text = try object.string(key) else {
-                throw object.fault(key, "type", "expected string, got null", slug: "wrong_type")
+        for member in object.members where !removed.contains(ExactText(member.name)) {
+            guard let text = try object.string(of: member) else {
+                throw object.fault(member.name, "type", "expected string, got null", slug: "wrong_type")
             }
-            texts[key] = text
+            texts[member.name] = text
         }
         guard merging else { return .set(texts) }
         return .change { [texts] present in

@@ -10,7 +10,8 @@ struct PollPrinter {
     /// included objects.
     private var forms: [UInt8] = []
     private var cursor = Timetoken.zero
-    private var last = Response.empty()
+    /// The last response; nil before the first one.
+    private var last: Response?
 
     /// The response for a batch of events. The last response is reused for the same events. Event ids are unique in the
     /// gateway, so the same events belong to the same app. A response without events does not depend on the app.
@@ -19,17 +20,18 @@ struct PollPrinter {
     mutating func answer(_ batch: PollBatch, _ included: [RenderedIncludes] = []) -> Response {
         var (batch, included) = (batch, included)
         batch.fit(&included)
-        let isSame =
-            cursor == batch.cursor
-            && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
-            && forms.elementsEqual(included.lazy.map(\.form))
-        if !isSame {
-            last = Self.response(Self.text(of: batch, included, gap: nil))
-            timetokens = batch.events.map(\.timetoken)
-            forms = included.map(\.form)
-            cursor = batch.cursor
+        if let last, cursor == batch.cursor,
+            timetokens.elementsEqual(batch.events.lazy.map(\.timetoken)),
+            forms.elementsEqual(included.lazy.map(\.form))
+        {
+            return last
         }
-        return last
+        let response = Self.response(Self.text(of: batch, included, gap: nil))
+        last = response
+        timetokens = batch.events.map(\.timetoken)
+        forms = included.map(\.form)
+        cursor = batch.cursor
+        return response
     }
 
     /// Prints the response of a poll that did not wait.

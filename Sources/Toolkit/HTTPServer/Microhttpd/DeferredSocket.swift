@@ -114,6 +114,7 @@ final class DeferredSocket {
     private func responseSent() {
         stallTimer?.cancel()
         stallTimer = nil
+        unsent = []
         reply?.setPlace(in: .over)
         reply = nil
         state = .idle
@@ -168,9 +169,14 @@ extension DeferredSocket: LoopSource {
             if events & EPOLLIN.rawValue != 0 { hasInput = true }
             if events & EPOLLOUT.rawValue != 0 { sendRest() }
         case .idle:
-            // The library reads the end of the connection too, because the client may have sent a request before it.
             guard !hasFailed else { return close() }
-            if events & EPOLLIN.rawValue != 0 { core.lend(self) }
+            // The client may have sent a request before the end of the connection. The end is reported only once, so the
+            // library gets the socket itself, and a further deferred response registers it again.
+            if hasEnded {
+                core.returnSocket(self)
+            } else if events & EPOLLIN.rawValue != 0 {
+                core.lend(self)
+            }
         case .lent:
             // The request has further parts, or it was not deferred and the next one arrives: the library keeps the
             // connection.

@@ -138,7 +138,10 @@ extension Exchange {
         pump = nil
         intake = nil
         peer.exchange = nil
-        if code == .REQUEST_TERMINATED_COMPLETED_OK { core.move(peer, to: .idle) }
+        guard code == .REQUEST_TERMINATED_COMPLETED_OK else { return }
+        // The library keeps the connection, because the response was not deferred.
+        core.reclaim(from: peer)?.close()
+        core.move(peer, to: .idle)
     }
 }
 

@@ -36,11 +36,11 @@ extension ServerCore {
     /// Closes the connection that has waited longest for a request. Returns false when no connection waits for a
     /// request.
     private func makeRoom() -> Bool {
-        guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else {
-            guard closeIdleSocket() else { return false }
+        if closeIdleSocket() {
             counters.refused += 1
             return true
         }
+        guard let peer = queues.longest(in: .idle) ?? queues.longest(in: .header) else { return false }
         counters.refused += 1
         queues.leave(peer)
         peer.cut()

@@ -45,6 +45,8 @@ extension ServerCore {
         guard let socket = peer.lender else { return nil }
         peer.lender = nil
         lentConnections -= 1
+        // The bytes of a connection without a lender are not counted.
+        peer.countedBytes = nil
         return socket.isLent ? socket : nil
     }
 
@@ -135,7 +137,8 @@ extension ServerCore {
         incoming.lender = nil
     }
 
-    private func returnSocket(_ socket: DeferredSocket) {
+    /// Passes a socket to the library for good.
+    func returnSocket(_ socket: DeferredSocket) {
         remove(socket)
         give(socket.leave(), of: socket)
     }
@@ -153,6 +156,7 @@ extension ServerCore {
 
     /// Closes a socket whose client has sent no further request. Returns false when there is none.
     func closeIdleSocket() -> Bool {
+        guard idleDeferredSockets > 0 else { return false }
         for sockets in [idleSocketsOfLastRound, idleSockets] {
             guard let socket = sockets.first(where: \.isIdle) else { continue }
             socket.close()

@@ -62,6 +62,8 @@ extension ServerCore {
     func duplicate(_ peer: HTTPConnection) -> Int32? {
         let socket = fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
         guard socket >= 0 else { return nil }
+        // A delayed response of this connection must not wait for the descriptor that the library closes.
+        if !heldResponses.isEmpty { Socket.push(peer.descriptor) }
         peer.isSilenced = true
         return socket
     }

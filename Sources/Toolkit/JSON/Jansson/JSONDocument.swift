@@ -3,7 +3,7 @@ import Synchronization
 
 /// A JSON text that has been checked, together with its tree, which is built when it is first read.
 ///
-/// The parser is jansson, the only JSON parser of the program. It rejects some texts that RFC 8259 allows: numbers that
+/// The parser is jansson, which builds all trees of the program. It rejects some texts that RFC 8259 allows: numbers that
 /// do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name. Most requests are read
 /// without a tree, as bytes and as single members. So a text is checked with ``JSONScan`` first, and jansson parses
 /// texts that the scan does not accept, and the texts and members whose values are read.

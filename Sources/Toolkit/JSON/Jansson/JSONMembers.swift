@@ -60,6 +60,9 @@ public struct JSONPart: Sendable {
     private let whole: JSONText
     private let range: Range<Int>
 
+    /// Creates a part that is a whole text.
+    public init(_ text: JSONText) { self.init(whole: text, range: text.bytes.indices) }
+
     fileprivate init(whole: JSONText, range: Range<Int>) {
         self.whole = whole
         self.range = range
