@@ -1,4 +1,5 @@
 import CJansson
+import TestSupport
 import Testing
 
 @testable import JSON
@@ -63,7 +64,7 @@ import Testing
     /// Texts made of parts that are likely to break a scanner, seeded, compared with jansson.
     @Test("accepts only texts that jansson accepts, with the same members", arguments: UInt64(1)...40)
     func agreement(_ seed: UInt64) throws {
-        var random = SplitMix(state: seed)
+        var random = SeededGenerator(seed: seed)
         let parts = [
             "{", "}", "[", "]", ",", ":", " ", "\n", "\"", "\\", "\\\"", "\\u00e9", "\\ud83d", "\\ude00", "\\u12", "é",
             "\u{1}", "1", "-1.5e3", "0", "true", "nul", "null", "\"a\"", "\"a\":", "\"b\":1", "\"b\":1,", "{\"a\":",
@@ -85,18 +86,6 @@ import Testing
             #expect(raw.map(\.name) == members.map(\.name) && raw.map(\.value) == members.map(\.value), "\(text)")
         }
         #expect(accepted > 20, "too few texts were valid")
-    }
-
-    private struct SplitMix {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }
 

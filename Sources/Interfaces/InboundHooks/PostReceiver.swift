@@ -81,7 +81,7 @@ public final class PostReceiver: Sendable {
             request.reason = error.description
             record(error, of: receiver.source)
             let refusal = ChatError(.unauthorized, "the signature is not valid", slug: "signature_invalid")
-            finish(request, receiver.source) { $0.record(refusal) }
+            log(request, receiver.source) { $0.record(refusal) }
             throw refusal
         }
         // The request is counted after its verification, so that unverified requests do not count against the app's
@@ -89,10 +89,10 @@ public final class PostReceiver: Sendable {
         do throws(ChatError) {
             try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
         } catch {
-            finish(request, receiver.source) { $0.record(error, of: post) }
+            log(request, receiver.source) { $0.record(error, of: post) }
             throw error
         }
-        return emit(VerifiedPost(post: post, source: receiver.source, request: request))
+        return mapAndEmit(VerifiedPost(post: post, source: receiver.source, request: request))
     }
 
     /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. The log contains nothing of its
@@ -103,7 +103,7 @@ public final class PostReceiver: Sendable {
         guard let source = registry.receiver(source, in: app)?.source else { return }
         var post = post
         post.body = []
-        finish(begin(post, source), source) { request in
+        log(begin(post, source), source) { request in
             request.bodyBytes = max(bytes ?? 0, bodyLimitBytes + 1)
             request.record(tooLarge)
         }
@@ -116,7 +116,7 @@ public final class PostReceiver: Sendable {
         guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
             return false
         }
-        finish(begin(post, source), source) { $0.record(ChatError(.malformed, Self.encodingRefusal)) }
+        log(begin(post, source), source) { $0.record(ChatError(.malformed, Self.encodingRefusal)) }
         return true
     }
 
@@ -129,7 +129,7 @@ public final class PostReceiver: Sendable {
     ) throws(ChatError) -> HandshakeResponse? {
         guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
         guard let answer = Greeting(receiver.source.settings).answer(post) else { return nil }
-        finish(begin(post, receiver.source), receiver.source) { request in
+        log(begin(post, receiver.source), receiver.source) { request in
             request.outcome = answer.status == 403 ? .signatureInvalid : .handshake
             if answer.status == 403 {
                 request.reason = "the parameter hub.verify_token is not the verify_token of the source"
@@ -183,7 +183,7 @@ public final class PostReceiver: Sendable {
         request.identity = identity
         request.secretIndex = logged.secretIndex
         request.replayOf = id
-        switch emit(VerifiedPost(post: post, source: source, request: request)) {
+        switch mapAndEmit(VerifiedPost(post: post, source: source, request: request)) {
         case .accepted(let receipt): return receipt
         case .verified(let verified): return try await finish(verified)
         }
@@ -208,8 +208,10 @@ extension PostReceiver {
 
     static func isEncoded(_ post: InboundPost, for source: Source) -> Bool {
         guard source.settings.scheme.signsBody else { return false }
+        let field = "content-encoding"
         return post.headers.contains { name, value in
-            name.utf8.count == 16 && name.lowercased() == "content-encoding"
+            // Most names have another length, and are not copied.
+            name.utf8.count == field.utf8.count && name.lowercased() == field
                 && !["", "identity"].contains(value.lowercased())
         }
     }
@@ -234,7 +236,7 @@ extension PostReceiver {
         return InboundRequest(post, id: RequestLog.id(at: now), at: now, by: source)
     }
 
-    private func finish(_ request: InboundRequest, _ source: Source, _ note: (inout InboundRequest) -> Void) {
+    private func log(_ request: InboundRequest, _ source: Source, _ note: (inout InboundRequest) -> Void) {
         var request = request
         note(&request)
         counters.withLock { $0[request.outcome.rawValue, default: 0] += 1 }
@@ -242,7 +244,7 @@ extension PostReceiver {
     }
 
     /// Maps a verified post and emits its events, if the mapping is short and nothing has to wait.
-    private func emit(_ verified: VerifiedPost) -> StartedPost {
+    private func mapAndEmit(_ verified: VerifiedPost) -> StartedPost {
         let (post, source) = (verified.post, verified.source)
         if let answer = Greeting(source.settings).answerVerified(post) {
             return accepted(InboundReceipt(handshake: answer), verified)
@@ -272,10 +274,10 @@ extension PostReceiver {
     public func finish(_ verified: VerifiedPost) async throws(ChatError) -> InboundReceipt {
         do throws(ChatError) {
             let receipt = InboundReceipt(events: try await events(of: verified))
-            finish(verified.request, verified.source) { $0.record(receipt) }
+            log(verified.request, verified.source) { $0.record(receipt) }
             return receipt
         } catch {
-            finish(verified.request, verified.source) { $0.record(error, of: verified.post) }
+            log(verified.request, verified.source) { $0.record(error, of: verified.post) }
             await report(error, verified.source)
             throw error
         }
@@ -306,7 +308,7 @@ extension PostReceiver {
     }
 
     private func accepted(_ receipt: InboundReceipt, _ verified: VerifiedPost) -> StartedPost {
-        finish(verified.request, verified.source) { $0.record(receipt) }
+        log(verified.request, verified.source) { $0.record(receipt) }
         return .accepted(receipt)
     }
 

@@ -1,12 +1,11 @@
 import CJansson
 import Synchronization
 
-/// A JSON text that has been checked, together with its tree, which is built when it is first read.
+/// A checked JSON text. Its tree is built when the root is first read.
 ///
-/// The parser is jansson, which builds all trees of the program. It rejects some texts that RFC 8259 allows: numbers that
-/// do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name. Most requests are read
-/// without a tree, as bytes and as single members. So a text is checked with ``JSONScan`` first, and jansson parses
-/// texts that the scan does not accept, and the texts and members whose values are read.
+/// ``JSONScan`` checks the text first and builds no tree, because most requests are read as bytes and as single members.
+/// jansson checks the texts that the scan does not accept, and builds all trees. jansson rejects some texts that RFC 8259
+/// allows: numbers that do not fit into 64 bits or a double (see `JSONNumbers`), and `\u0000` in a member's name.
 public final class JSONDocument: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the tree is never changed after parsing and jansson's reference counts are
     // atomic.
