@@ -35,9 +35,9 @@ struct FollowRequest {
     static let streamParameters = parameterNames + ["ticket"]
     static let pollParameters = parameterNames + ["limit"]
 
-    /// Parses a request. `selections` supplies the selection of a request that names only one channel. Call ``lookUpAtOnce(_:_:)`` or ``lookedUp(_:_:)`` before you use the
-    /// selection.
+    /// Parses a request. Call ``lookUpAtOnce(_:_:)`` or ``lookedUp(_:_:)`` before you use the selection.
     ///
+    /// - Parameter selections: supplies the selection of a request that names only one channel.
     /// - Throws: `.malformed` and `.forbidden` as `ChatAccess.selection` does.
     init(
         _ request: Request, _ parameters: Parameters, _ chat: ChatAccess, _ selections: SelectionCache
