@@ -5,6 +5,9 @@ final class Delivery {
     /// The number of streams that are sent bytes before the loop checks the HTTP daemons again.
     static let slice = 512
 
+    /// The maximum number of streams that ``runIfSmall()`` sends bytes to.
+    private static let few = 128
+
     /// The totals of stream traffic since the start, for metrics. Other code reads them through ``Loop``.
     var statistics = StreamStatistics()
 
@@ -15,6 +18,14 @@ final class Delivery {
 
     func add(_ broadcast: Broadcast) {
         queue.append(broadcast)
+    }
+
+    /// Sends the bytes that wait if they are for few streams. Otherwise sends nothing. An event is then sent before the
+    /// responses of the iteration, because each response wakes a client, which competes with the streams for the
+    /// processors.
+    func runIfSmall() {
+        guard !isIdle, queue.count - next <= Self.few else { return }
+        if queue[next...].reduce(0, { $0 + $1.connectionCount }) <= Self.few { run() }
     }
 
     func run() {

@@ -141,10 +141,13 @@ extension Loop {
         }
         fireTimers()
         runWaitingJobs()
+        delivery.runIfSmall()
         for server in servers { server.drive() }
         // Runs the jobs that requests have posted in `drive()`, so that the output of the jobs is sent in this
         // iteration.
         runWaitingJobs()
+        delivery.runIfSmall()
+        for server in servers { server.sendHeldResponses() }
         deliver()
         runAfterTurn()
     }

@@ -141,7 +141,6 @@ extension ServerCore {
             daemon.runIfNeeded()
             longHeaderDaemon?.runIfNeeded()
         }
-        sendHeldResponses()
         responsesOfLastRun = responsesOfRun
         responsesOfRun = 0
     }
