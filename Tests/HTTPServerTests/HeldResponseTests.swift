@@ -3,21 +3,21 @@ import HTTPServer
 import TestSupport
 import Testing
 
-@Suite("Responses of one run of the library") struct HeldResponseTests {
+@Suite("Responses of one iteration of the loop") struct HeldResponseTests {
     private static func routes(_ router: inout Router, _ loop: Loop) {
         router.add(.get, "/hello") { _ in .text("hello") }
         router.add(.get, "/nothing") { _ in .empty() }
         router.add(.get, "/long") { _ in .text(String(repeating: "x", count: 300_000)) }
     }
 
-    @Test("are delayed with the functions of the program, which the library calls") func functions() {
+    @Test("are held with the functions of the program, which the library calls") func functions() {
         let bytes: @convention(c) (Int32, UnsafeRawPointer?, Int, Int32) -> Int = sendBytes
         let message: @convention(c) (Int32, UnsafeRawPointer?, Int32) -> Int = sendMessage
         #expect(dlsym(nil, "send") == unsafeBitCast(bytes, to: UnsafeMutableRawPointer.self))
         #expect(dlsym(nil, "sendmsg") == unsafeBitCast(message, to: UnsafeMutableRawPointer.self))
     }
 
-    @Test("all arrive, also when there are more than are delayed together", arguments: ["/hello", "/nothing", "/long"])
+    @Test("all arrive, also when there are more than are held together", arguments: ["/hello", "/nothing", "/long"])
     func many(_ target: String) async throws {
         try await withServer(routes: Self.routes) { server in
             let wires = try (0..<100).map { _ in try server.wire() }
@@ -34,6 +34,47 @@ import Testing
             for wire in wires { wire.send(String(repeating: "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", count: 20)) }
             for wire in wires {
                 for _ in 0..<20 { #expect(try wire.answer().text == "hello") }
+            }
+        }
+    }
+
+    /// Requests whose responses are longer than the buffers of both sockets. Their client reads only later.
+    private static func requests(count: Int) -> String {
+        (0..<count).map { "GET /page/\($0) HTTP/1.1\r\nHost: x\r\n\r\n" }.joined()
+    }
+
+    @Test("all arrive in order when the client reads after its last request", arguments: [false, true])
+    func late(closesWriting: Bool) async throws {
+        try await withServer { router, _ in
+            router.add(.get, "/page/{number}") { request in
+                .text(String(repeating: request["number"] ?? "", count: 2000))
+            }
+        } body: { server in
+            let count = 600
+            let wire = try server.wire(receiveBuffer: 2048)
+            wire.send(Self.requests(count: count))
+            if closesWriting { wire.closeWriting() }
+            for number in 0..<count {
+                #expect(try wire.answer().text == String(repeating: "\(number)", count: 2000))
+            }
+            if closesWriting { #expect(try wire.rest().isEmpty) }
+        }
+    }
+
+    @Test("arrive after what their requests have sent to streams") func streamsFirst() async throws {
+        try await withStage { stage in
+            var streams: [Wire] = []
+            for _ in 0..<100 { streams.append(try await stage.open().wire) }
+            try await blocking { [streams, server = stage.server] in
+                let publishers = try (0..<2).map { _ in try server.wire() }
+                for _ in 0..<10 {
+                    for publisher in publishers { publisher.request("GET", "/append") }
+                    for publisher in publishers { #expect(try publisher.answer().text == "appended") }
+                    for stream in streams {
+                        var bytes = [UInt8](repeating: 0, count: 64)
+                        #expect(recv(stream.descriptor, &bytes, bytes.count, 0x40 /* MSG_DONTWAIT */) == 20)
+                    }
+                }
             }
         }
     }

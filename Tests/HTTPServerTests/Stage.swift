@@ -61,6 +61,10 @@ func withStage<Value: Sendable>(
                     }
                 })
         }
+        router.add(.get, "/append") { _ in
+            broadcasts.value.first?.append(frame(1, size: 10))
+            return .text("appended")
+        }
         router.add(.get, "/hello") { _ in .text("hello") }
     } body: { server in
         let broadcast = await server.broadcast(log)

@@ -56,12 +56,6 @@ enum Socket {
     /// Turns on keepalive probes, which the kernel sends while the connection carries no other data.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
-    /// `MSG_MORE`: the kernel delays the bytes until a packet is full, until ``push(_:)``, or for at most 200 ms.
-    static var moreFollows: Int32 { 0x8000 }
-
-    /// Makes the kernel send delayed bytes. `TCP_NODELAY` has this effect even if it is set already.
-    static func push(_ descriptor: Int32) { set(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, 1) }
-
     /// Sets an integer option. Errors are ignored: a socket that rejects the option works without it.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value

@@ -50,6 +50,8 @@ final class HTTPConnection {
     /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
     /// counted.
     var countedBytes: UInt64?
+    /// The bytes of responses that the socket has not accepted yet. The library regards them as sent.
+    private(set) var unsent: [UInt8] = []
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
 
@@ -71,9 +73,11 @@ final class HTTPConnection {
     /// edge-triggered and registered at the first suspension, so further requests cost nothing. If the client has
     /// already closed its side, the event arrives immediately.
     func watch() throws(ServerError) {
-        guard source == nil else { return }
-        let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
-        source = try core.loop.watch(descriptor, for: events, self)
+        if source == nil { try watch(for: EPOLLRDHUP.rawValue) }
+    }
+
+    private func watch(for events: UInt32) throws(ServerError) {
+        source = try core.loop.watch(descriptor, for: events | EPOLLET.rawValue, self)
     }
 
     func unwatch() {
@@ -81,8 +85,45 @@ final class HTTPConnection {
         source = nil
     }
 
+    /// Sends bytes of a response. If the socket does not accept all of them, the rest is sent when the client has read
+    /// earlier bytes. If the connection has failed, the bytes are dropped; the library detects the failure when it reads.
+    func send(_ bytes: UnsafeRawBufferPointer) {
+        guard unsent.isEmpty else { return unsent += bytes }
+        let sent = sendto(descriptor, bytes.baseAddress, bytes.count, Socket.sendFlags, nil, 0)
+        guard sent < bytes.count, sent >= 0 || errno == EAGAIN || errno == EINTR else { return }
+        unsent += bytes.dropFirst(max(0, sent))
+        core.connectionsWithUnsent += 1
+        unwatch()
+        do {
+            try watch(for: EPOLLRDHUP.rawValue | EPOLLOUT.rawValue)
+        } catch {
+            cut()
+        }
+    }
+
+    /// Sends the bytes that the socket has not accepted. Returns false when some are still left.
+    func sendRest() -> Bool {
+        guard !unsent.isEmpty else { return true }
+        let sent = unsent.withUnsafeBytes {
+            sendto(descriptor, $0.baseAddress, $0.count, Socket.sendFlags, nil, 0)
+        }
+        if sent < 0, errno == EAGAIN || errno == EINTR { return false }
+        guard sent >= 0, sent < unsent.count else {
+            dropUnsent()
+            return true
+        }
+        unsent.removeFirst(sent)
+        return false
+    }
+
+    func dropUnsent() {
+        unsent = []
+        core.connectionsWithUnsent -= 1
+    }
+
     /// Shuts the socket down. The library then detects the end of the connection and closes it.
     func cut() {
+        core.sendHeldResponses()
         isSilenced = true
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
@@ -103,8 +144,9 @@ final class HTTPConnection {
     /// writing nothing.
     func cut(saying reply: [UInt8]) {
         if !core.isSecure {
+            core.sendHeldResponses()
             // The response is lost if the socket's buffer is full.
-            _ = reply.withUnsafeBytes { send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
+            _ = reply.withUnsafeBytes { Glibc.send(descriptor, $0.baseAddress, $0.count, Socket.sendFlags) }
         }
         cut()
     }
@@ -142,8 +184,11 @@ final class HTTPConnection {
 }
 
 extension HTTPConnection: LoopSource {
-    /// Handles a client that has closed its side of the connection, or the whole connection.
+    /// Handles a socket that accepts bytes again, and a client that has closed its side of the connection, or the whole
+    /// connection.
     func ready(_ events: UInt32) {
+        _ = sendRest()
+        guard events & ~EPOLLOUT.rawValue != 0 else { return }
         hasEnded = true
         stream?.close(.peerDisconnected)
         exchange?.clientLeft()

@@ -1,56 +1,94 @@
 internal import CLinux
 import Glibc
 
-/// Delays the responses of one run of the library, so that they are sent together.
+/// The responses that the library has written in this iteration of the loop and that are not yet sent.
 ///
-/// Waking a client process on the same machine costs as much as sending the response. With the delay, a client process
-/// with many connections is woken once for all its responses. The library sends a response while its request is being
-/// handled. Therefore this file supplies the functions `send` and `sendmsg`, which the library calls through the
-/// dynamic linker. They tell the kernel that more bytes follow, and the kernel then delays the response until
-/// ``sendHeldResponses()``, for at most 200 ms. If the library calls the C library's functions instead, responses are
-/// not delayed.
+/// Waking a client process on the same machine costs as much as sending the response. The loop therefore sends the
+/// responses of an iteration one after the other at its end, and after the events of the iteration. The library sends a
+/// response while its request is being handled. Therefore this file supplies the functions `send` and `sendmsg`, which
+/// the library calls through the dynamic linker. They copy the response instead. If the library calls the C library's
+/// functions, it sends each response itself.
+struct HeldResponses {
+    /// The maximum number of responses.
+    fileprivate static let mostResponses = 32
+    /// The maximum number of bytes of all responses.
+    fileprivate static let mostBytes = 32 * 1024
+
+    /// The responses in the order in which they were written. `end` is the index after the response's last byte.
+    fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
+    fileprivate var bytes: [UInt8] = []
+    /// The socket of the last response, while the library may still write bytes of it; -1 at other times.
+    fileprivate var descriptor: Int32 = -1
+}
+
 extension ServerCore {
-    /// The maximum number of responses that the kernel delays at the same time.
-    private static let heldTogether = 32
-
-    /// Delays the response that is queued on a connection, if one run of the library queues several responses.
+    /// Holds the response that is queued on a connection until the end of the iteration.
     func hold(responseOf peer: HTTPConnection) {
-        responsesOfRun += 1
-        heldDescriptor = -1
-        guard !isSecure, responsesOfRun > 1 || responsesOfLastRun > 1 else { return }
-        if heldResponses.count == Self.heldTogether { sendHeldResponses() }
-        heldDescriptor = peer.descriptor
-        heldResponses.append(peer.descriptor)
+        if held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
+        guard !isSecure, peer.unsent.isEmpty else { return held.descriptor = -1 }
+        held.descriptor = peer.descriptor
+        held.responses.append((peer, held.bytes.count))
     }
 
-    /// Makes the kernel send the delayed responses. If a response is not completely written yet, its remaining bytes
-    /// are not delayed.
+    /// Sends the held responses. If a response is not completely written yet, its remaining bytes are not held.
     func sendHeldResponses() {
-        guard !heldResponses.isEmpty else { return }
-        heldDescriptor = -1
-        // This may be called for a closed connection, whose descriptor may belong to another connection. It has no
-        // effect then: no connection has a reason to delay bytes.
-        for descriptor in heldResponses { Socket.push(descriptor) }
-        heldResponses.removeAll(keepingCapacity: true)
+        guard !held.responses.isEmpty else { return }
+        var due = HeldResponses()
+        swap(&due, &held)
+        due.bytes.withUnsafeBytes { bytes in
+            var start = 0
+            for (peer, end) in due.responses {
+                peer.send(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                start = end
+            }
+        }
+        // The memory is used again.
+        due.responses.removeAll(keepingCapacity: true)
+        due.bytes.removeAll(keepingCapacity: true)
+        due.descriptor = -1
+        if held.responses.isEmpty { held = due }
+    }
+
+    /// Accepts bytes that the library sends. If the function returns nil, the caller must send them.
+    ///
+    /// - Returns: the number of accepted bytes; -1 with `errno` EAGAIN if the socket accepts none.
+    fileprivate func write(_ parts: UnsafeBufferPointer<iovec>, to descriptor: Int32) -> Int? {
+        let count = parts.reduce(0) { $0 + $1.iov_len }
+        if descriptor == held.descriptor {
+            if held.bytes.count + count <= HeldResponses.mostBytes {
+                for part in parts {
+                    held.bytes += UnsafeRawBufferPointer(start: part.iov_base, count: part.iov_len)
+                }
+                held.responses[held.responses.count - 1].end = held.bytes.count
+                return count
+            }
+            sendHeldResponses()
+        } else if held.responses.contains(where: { $0.peer.descriptor == descriptor }) {
+            sendHeldResponses()
+        }
+        guard connectionsWithUnsent > 0, let peer = peers[descriptor], !peer.sendRest() else { return nil }
+        errno = EAGAIN
+        return -1
     }
 }
 
-extension MHDErrorPages {
-    /// The flags for sending bytes of the library on a socket.
-    fileprivate static func flags(_ flags: Int32, on descriptor: Int32) -> Int32 {
-        guard let core = runningCore, core.heldDescriptor == descriptor else { return flags }
-        return flags | Socket.moreFollows
-    }
-}
-
-/// Replaces the C library's `send` for the whole program; see ``ServerCore/hold(responseOf:)``.
+/// Replaces the C library's `send` for the whole program; see ``HeldResponses``.
 @c(send)
 public func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ size: Int, _ flags: Int32) -> Int {
-    sendto(descriptor, bytes, size, MHDErrorPages.flags(flags, on: descriptor), nil, 0)
+    if let core = MHDErrorPages.runningCore {
+        let part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes), iov_len: size)
+        let count = withUnsafePointer(to: part) { core.write(UnsafeBufferPointer(start: $0, count: 1), to: descriptor) }
+        if let count { return count }
+    }
+    return sendto(descriptor, bytes, size, flags, nil, 0)
 }
 
-/// Replaces the C library's `sendmsg` for the whole program; see ``ServerCore/hold(responseOf:)``.
+/// Replaces the C library's `sendmsg` for the whole program; see ``HeldResponses``.
 @c(sendmsg)
 public func sendMessage(_ descriptor: Int32, _ message: UnsafeRawPointer?, _ flags: Int32) -> Int {
-    shim_send_message(descriptor, message, MHDErrorPages.flags(flags, on: descriptor))
+    if let core = MHDErrorPages.runningCore, let header = message?.assumingMemoryBound(to: msghdr.self) {
+        let parts = UnsafeBufferPointer(start: header.pointee.msg_iov, count: Int(header.pointee.msg_iovlen))
+        if let count = core.write(parts, to: descriptor) { return count }
+    }
+    return shim_send_message(descriptor, message, flags)
 }

@@ -62,8 +62,12 @@ extension ServerCore {
     func duplicate(_ peer: HTTPConnection) -> Int32? {
         let socket = fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
         guard socket >= 0 else { return nil }
-        // A delayed response of this connection must not wait for the descriptor that the library closes.
-        if !heldResponses.isEmpty { Socket.push(peer.descriptor) }
+        // What is sent on the duplicate must follow the earlier responses of the connection.
+        sendHeldResponses()
+        guard peer.sendRest() else {
+            Glibc.close(socket)
+            return nil
+        }
         peer.isSilenced = true
         return socket
     }

@@ -65,14 +65,9 @@ final class ServerCore: @unchecked Sendable {
     var heads = RawHeads()
     /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
-    /// The sockets of the connections whose responses the kernel delays during this run of the library.
-    var heldResponses: [Int32] = []
-    /// The socket of the response that was queued last, if the kernel delays that response; -1 otherwise.
-    var heldDescriptor: Int32 = -1
-    /// The number of responses in the current run of the library.
-    var responsesOfRun = 0
-    /// The number of responses in the previous run of the library.
-    var responsesOfLastRun = 0
+    var held = HeldResponses()
+    /// The number of connections with ``HTTPConnection/unsent`` bytes.
+    var connectionsWithUnsent = 0
     var streams: StreamRegistry
     var isDraining = false
     /// True when the drain time has passed. This can happen before `drainWaiter` is set.
@@ -131,7 +126,8 @@ extension ServerCore {
     /// True while `MHD_run` of one of the daemons is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
-    /// Does the server's work in one iteration of the loop: sends deferred responses and runs the library.
+    /// Does the server's work in one iteration of the loop: sends deferred responses and runs the library. The loop then
+    /// calls ``sendHeldResponses()``.
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()
@@ -141,8 +137,6 @@ extension ServerCore {
             daemon.runIfNeeded()
             longHeaderDaemon?.runIfNeeded()
         }
-        responsesOfLastRun = responsesOfRun
-        responsesOfRun = 0
     }
 
     func start() async throws {
