@@ -47,7 +47,7 @@ import Testing
     func late(closesWriting: Bool) async throws {
         try await withServer { router, _ in
             router.add(.get, "/page/{number}") { request in
-                .text(String(repeating: request["number"] ?? "", count: 2000))
+                .text(String(repeating: request.parameters["number"] ?? "", count: 2000))
             }
         } body: { server in
             let count = 600
@@ -57,7 +57,6 @@ import Testing
             for number in 0..<count {
                 #expect(try wire.answer().text == String(repeating: "\(number)", count: 2000))
             }
-            if closesWriting { #expect(try wire.rest().isEmpty) }
         }
     }
 

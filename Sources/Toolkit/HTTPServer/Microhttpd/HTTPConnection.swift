@@ -53,6 +53,8 @@ final class HTTPConnection {
     /// The bytes of responses that the socket has not accepted yet. The library regards them as sent.
     private(set) var unsent: [UInt8] = []
     private var source: SourceID?
+    /// The events for which the socket is watched.
+    private var watched: UInt32 = 0
     private var lastAcknowledged: UInt64 = 0
 
     init(core: ServerCore, connection: OpaquePointer, descriptor: Int32, incoming: IncomingConnection) {
@@ -73,11 +75,15 @@ final class HTTPConnection {
     /// edge-triggered and registered at the first suspension, so further requests cost nothing. If the client has
     /// already closed its side, the event arrives immediately.
     func watch() throws(ServerError) {
-        if source == nil { try watch(for: EPOLLRDHUP.rawValue) }
+        try watch(for: EPOLLRDHUP.rawValue)
     }
 
+    /// Adds events to those for which the socket is watched.
     private func watch(for events: UInt32) throws(ServerError) {
-        source = try core.loop.watch(descriptor, for: events | EPOLLET.rawValue, self)
+        guard watched & events == 0 else { return }
+        unwatch()
+        watched |= events
+        source = try core.loop.watch(descriptor, for: watched | EPOLLET.rawValue, self)
     }
 
     func unwatch() {
@@ -93,9 +99,8 @@ final class HTTPConnection {
         guard sent < bytes.count, sent >= 0 || errno == EAGAIN || errno == EINTR else { return }
         unsent += bytes.dropFirst(max(0, sent))
         core.connectionsWithUnsent += 1
-        unwatch()
         do {
-            try watch(for: EPOLLRDHUP.rawValue | EPOLLOUT.rawValue)
+            try watch(for: EPOLLOUT.rawValue)
         } catch {
             cut()
         }
