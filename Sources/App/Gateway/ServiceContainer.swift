@@ -66,7 +66,7 @@ struct ServiceContainer: Sendable {
         api = NativeAPI(
             service: service, webhooks: webhooks, inbound: inbound, polls: polls, publicURL: configuration.publicURL)
         var router = configuration.router
-        router.middleware = RequestMiddleware(tracer: service.tracer, logger: Logger(label: "requests")).pass
+        router.middleware = RequestMiddleware(tracer: service.tracer, logger: Logger(label: "requests")).wrap
         api.addRoutes(to: &router)
         PubNubAPI(
             service: service, polls: polls,

@@ -12,16 +12,19 @@ struct RequestMiddleware: Sendable {
     /// Paths that monitoring systems request every few seconds. Requests to them start no trace.
     private static let probes: Set = ["/livez", "/readyz", "/metrics"]
 
-    func pass(_ request: Request, _ pattern: RoutePattern, _ handler: Handler) throws -> Handler.Reply {
-        let incoming = request.headers["traceparent"].flatMap {
-            TraceContext(traceparent: $0, state: request.headers["tracestate"])
-        }
-        // Cheaper than `logger.logLevel`, which copies the log handler.
-        let isLogged = LineLogHandler.threshold.withLock { $0 } <= .debug
-        guard isLogged || incoming != nil || tracer != nil else { return try handler.start(request) }
-        var annotated = request
-        if isLogged { annotated.annotations = RequestAnnotations() }
-        return .later { [annotated] in try await observed(annotated, pattern, handler, incoming) }
+    /// Returns a handler that starts the handler of a route, and traces and logs the request.
+    func wrap(_ pattern: RoutePattern, _ handler: Handler) -> Handler {
+        Handler(starting: { request in
+            let incoming = request.headers["traceparent"].flatMap {
+                TraceContext(traceparent: $0, state: request.headers["tracestate"])
+            }
+            // Cheaper than `logger.logLevel`, which copies the log handler.
+            let isLogged = LineLogHandler.threshold.withLock { $0 } <= .debug
+            guard isLogged || incoming != nil || tracer != nil else { return try handler.start(request) }
+            var annotated = request
+            if isLogged { annotated.annotations = RequestAnnotations() }
+            return .later { [annotated] in try await observed(annotated, pattern, handler, incoming) }
+        })
     }
 
     /// Runs the handler of a request that is traced or logged.

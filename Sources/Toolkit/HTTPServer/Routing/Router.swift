@@ -3,8 +3,8 @@
 /// Add all routes first, then pass the router to a ``Server``. A router can also respond to requests without a socket
 /// (``respond(to:)``).
 public struct Router: Sendable {
-    /// A function that wraps handlers: it is called instead of the start of a handler and can start the handler.
-    public typealias Middleware = @Sendable (Request, RoutePattern, Handler) throws -> Handler.Reply
+    /// A function that wraps the handler of a route. The server calls the handler that the function returns.
+    public typealias Middleware = @Sendable (RoutePattern, Handler) -> Handler
 
     /// One entry of the routing table.
     public struct Route: Sendable {
@@ -79,8 +79,7 @@ public struct Router: Sendable {
         _ method: HTTPMethod, _ pattern: RoutePattern, body: BodyPolicy = .none,
         options: RouteOptions = RouteOptions(), handler: Handler
     ) {
-        var handler = handler
-        if let middleware { handler = Handler(starting: { [handler] in try middleware($0, pattern, handler) }) }
+        let handler = middleware?(pattern, handler) ?? handler
         let route = Route(method: method, pattern: pattern, body: body, options: options, handler: handler)
         tree.insert(route, number: routes.count)
         routes.append(route)
