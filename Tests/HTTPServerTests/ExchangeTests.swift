@@ -22,7 +22,7 @@ import Testing
         router.add(.get, "/echo/{text}") { .text($0.parameters["text"] ?? "") }
         router.add(.get, "/secure") { .text("\($0.isSecure) \($0.isLoopback) \($0.remoteAddress)") }
         router.add(.get, "/unchanged") { request in
-            let body = request.query.isEmpty ? [] : Array("whole".utf8)
+            let body = request.query.items.isEmpty ? [] : Array("whole".utf8)
             return Response(status: 304, headers: [("ETag", "\"x\"")], body: body.isEmpty ? .empty : .bytes(body))
         }
         router.add(.get, "/split") { _ in

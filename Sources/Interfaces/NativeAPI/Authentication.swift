@@ -73,7 +73,8 @@ extension NativeAPI {
         starting action: @escaping AuthenticatedStart, repeating: IdempotentRoute = .remembered,
         isConditional: Bool = false, isHeld: Bool = false
     ) -> Handler {
-        Handler(starting: { request in
+        let action = once(repeating, action)
+        return Handler(starting: { request in
             do {
                 return begin(
                     request, try caller(of: request), action, repeating, isConditional: isConditional, isHeld: isHeld)
@@ -102,7 +103,6 @@ extension NativeAPI {
         do {
             request.annotations?.credential = caller.credential
             if request.method == .post, !isConditional { try Self.refuseIfMatch(request) }
-            let action = try once(repeating, request, action)
             let place = place(of: request, repeating, isHeld: isHeld)
             try meters?.admitRequest(at: service.clock.now)
             let reply =
@@ -172,14 +172,15 @@ extension NativeAPI {
 
     /// Wraps an action so that it runs at most once for all requests with the same `Idempotency-Key`.
     private func once(
-        _ repeating: IdempotentRoute, _ request: Request, _ action: @escaping AuthenticatedStart
-    ) throws(ChatError) -> AuthenticatedStart {
-        guard repeating != .byRoute, repeating != .storesNothing, request.method == .post || request.method == .patch,
-            let key = try IdempotencyKey(request.headers)
-        else { return action }
-        guard repeating != .refused else { throw IdempotencyKey.refusal }
+        _ repeating: IdempotentRoute, _ action: @escaping AuthenticatedStart
+    ) -> AuthenticatedStart {
+        guard repeating != .byRoute, repeating != .storesNothing else { return action }
         return { request, caller in
-            .later {
+            guard request.method == .post || request.method == .patch,
+                let key = try IdempotencyKey(request.headers)
+            else { return try action(request, caller) }
+            guard repeating != .refused else { throw IdempotencyKey.refusal }
+            return .later {
                 try await claims.once(
                     key, request, caller, service.answers, isNotedFirst: repeating == .recordedFirst
                 ) {
@@ -253,14 +254,12 @@ extension NativeAPI {
 
     /// The caller of the credential after `Bearer`; nil without the header field. The credential is read in place.
     private func bearer(_ headers: Headers) throws(ChatError) -> Caller? {
-        try headers.withValue(of: "Authorization") { field in
-            Result { () throws(ChatError) in
-                let credential = try Self.credential(in: field)
-                if let caller = service.keyring.caller(of: credential.span) { return caller }
-                if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
-                throw UserTokens.unknown
-            }
-        }?.get()
+        try headers.withValue(of: "Authorization") { field throws(ChatError) in
+            let credential = try Self.credential(in: field)
+            if let caller = service.keyring.caller(of: credential.span) { return caller }
+            if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+            throw UserTokens.unknown
+        }
     }
 
     /// The text after `Bearer` and spaces.
@@ -289,7 +288,6 @@ extension NativeAPI {
     ]
 
     private static func refuseCredentials(in query: Query) throws(ChatError) {
-        guard !query.isEmpty else { return }
         for item in query.items where credentialNames.contains(item.name.lowercased()) {
             throw ChatError(
                 .malformed,

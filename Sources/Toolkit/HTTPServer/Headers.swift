@@ -77,13 +77,13 @@ public struct Headers: Sendable {
 
     /// Calls `body` with the bytes of the first field with this name, without surrounding white space. Returns nil and
     /// does not call `body` when there is no such field.
-    public func withValue<Result>(of name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result? {
-        var result: Result?
-        search(name) { value in
-            result = body(value)
-            return false
-        }
-        return result
+    ///
+    /// - Throws: the error that `body` throws.
+    public func withValue<Result, Failure: Error>(
+        of name: String, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+    ) throws(Failure) -> Result? {
+        guard let value = range(of: name) else { return nil }
+        return try text.withUnsafeBufferPointer { text throws(Failure) in try body(Self.trimmed(text[value])) }
     }
 
     /// True when the first field with this name has exactly this value.
@@ -96,61 +96,63 @@ public struct Headers: Sendable {
     /// The values of all fields with this name, in order.
     public subscript(all name: String) -> [String] {
         var values: [String] = []
-        search(name) { value in
-            values.append(String(decoding: value, as: UTF8.self))
-            return true
+        var start = 0
+        while let value = range(of: name, from: start) {
+            values.append(text.withUnsafeBufferPointer { String(decoding: Self.trimmed($0[value]), as: UTF8.self) })
+            start = value.upperBound
         }
         return values
     }
 
     /// True when a field with this name exists.
     public func contains(_ name: String) -> Bool {
-        withValue(of: name) { _ in true } ?? false
+        range(of: name) != nil
     }
 
     /// All fields in order, as strings.
     public var all: [(name: String, value: String)] {
         var all: [(name: String, value: String)] = []
-        text.withUnsafeBytes { text in
-            var fields = FieldIterator(text)
+        text.withUnsafeBufferPointer { text in
+            var fields = FieldIterator(UnsafeRawBufferPointer(text))
             while let field = fields.next() {
-                let value = String(decoding: Self.trimmed(field.value), as: UTF8.self)
+                let value = String(decoding: Self.trimmed(text[field.value]), as: UTF8.self)
                 all.append((String(decoding: field.name, as: UTF8.self), value))
             }
         }
         return all
     }
 
-    /// Calls `body` with the value of each field with this name, without surrounding white space, until `body` returns
-    /// false.
-    private func search(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Bool) {
-        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return }
+    /// Returns the range in ``text`` of the value of the first field with this name that begins at `start` or later; nil
+    /// when there is none. White space may surround the value.
+    private func range(of name: String, from start: Int = 0) -> Range<Int>? {
+        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return nil }
         var name = name
-        name.withUTF8 { name in
+        return name.withUTF8 { name in
             text.withUnsafeBytes { text in
-                var fields = FieldIterator(text)
+                var fields = FieldIterator(text, from: start)
                 while let field = fields.next() {
-                    guard field.name.count == name.count, Self.isEqual(field.name, name) else { continue }
-                    guard body(Self.trimmed(field.value)) else { return }
+                    if field.name.count == name.count, Self.isEqual(field.name, name) { return field.value }
                 }
+                return nil
             }
         }
     }
 
     private struct FieldIterator {
-        private var rest: UnsafeRawBufferPointer
+        private let text: UnsafeRawBufferPointer
+        private var position: Int
 
-        init(_ text: UnsafeRawBufferPointer) { rest = text }
+        init(_ text: UnsafeRawBufferPointer, from start: Int = 0) {
+            self.text = text
+            position = start
+        }
 
-        mutating func next() -> (name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer)? {
-            guard let start = rest.baseAddress, !rest.isEmpty else { return nil }
-            let nameLength = Int(start.loadUnaligned(as: UInt32.self))
-            let valueLength = Int(start.loadUnaligned(fromByteOffset: 4, as: UInt32.self))
-            let name = UnsafeRawBufferPointer(start: start + Writer.overhead, count: nameLength)
-            let value = UnsafeRawBufferPointer(start: start + Writer.overhead + nameLength, count: valueLength)
-            let size = Writer.overhead + nameLength + valueLength
-            rest = UnsafeRawBufferPointer(start: start + size, count: rest.count - size)
-            return (name, value)
+        mutating func next() -> (name: UnsafeRawBufferPointer, value: Range<Int>)? {
+            guard position < text.count else { return nil }
+            let nameStart = position + Writer.overhead
+            let valueStart = nameStart + Int(text.loadUnaligned(fromByteOffset: position, as: UInt32.self))
+            position = valueStart + Int(text.loadUnaligned(fromByteOffset: nameStart - 4, as: UInt32.self))
+            return (UnsafeRawBufferPointer(rebasing: text[nameStart..<valueStart]), valueStart..<position)
         }
     }
 
@@ -161,11 +163,11 @@ public struct Headers: Sendable {
             || name.indices.allSatisfy { ASCII.lowercased(text[$0]) == ASCII.lowercased(name[$0]) }
     }
 
-    private static func trimmed(_ value: UnsafeRawBufferPointer) -> UnsafeBufferPointer<UInt8> {
-        var value = value[...]
+    private static func trimmed(_ value: Slice<UnsafeBufferPointer<UInt8>>) -> UnsafeBufferPointer<UInt8> {
+        var value = value
         while let last = value.last, ASCII.isBlank(last) { value.removeLast() }
         while let first = value.first, ASCII.isBlank(first) { value.removeFirst() }
-        return UnsafeRawBufferPointer(rebasing: value).assumingMemoryBound(to: UInt8.self)
+        return UnsafeBufferPointer(rebasing: value)
     }
 }
 

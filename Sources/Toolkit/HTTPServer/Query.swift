@@ -31,7 +31,6 @@ public struct Query: Sendable, Equatable {
     /// bytes are not UTF-8.
     public init?(parsing text: some Collection<UInt8>) {
         items = []
-        guard !text.isEmpty else { return }
         for pair in text.split(separator: 0x26) {
             let equals = pair.firstIndex(of: 0x3D) ?? pair.endIndex
             let rest = equals == pair.endIndex ? pair[equals...] : pair[pair.index(after: equals)...]
@@ -52,9 +51,6 @@ public struct Query: Sendable, Equatable {
     public subscript(all name: String) -> [String] {
         items.compactMap { $0.name == name ? $0.value : nil }
     }
-
-    /// True when there is no parameter.
-    public var isEmpty: Bool { items.isEmpty }
 }
 
 extension PercentEncoding {

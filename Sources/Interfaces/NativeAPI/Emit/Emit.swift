@@ -140,7 +140,7 @@ extension NativeAPI {
     ) throws -> Handler.Reply {
         let chat = try chat(for: caller, request)
         let key = try IdempotencyKey(request.headers)
-        if !request.query.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
+        if !request.query.items.isEmpty, try Parameters(request.query, known: ["dry_run"] + known).flag("dry_run") {
             return .later { [emitRequest] in try await dryRun(emitRequest, chat) }
         }
         guard key == nil, emitRequest.links == nil else {

@@ -16,7 +16,7 @@ struct Parameters {
     /// - Throws: `.malformed`, slug `unknown_parameter`, with the most similar name or the accepted names.
     init(_ query: Query, known: [String], advice: [String: String] = [:]) throws(ChatError) {
         self.query = query
-        guard !query.isEmpty else { return }
+        guard !query.items.isEmpty else { return }
         let unknown = query.items.map { $0.name }.filter { !known.contains($0) }
         guard let first = unknown.first else { return }
         let accepted = AcceptedNames(known)

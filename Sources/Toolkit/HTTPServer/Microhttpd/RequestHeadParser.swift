@@ -210,7 +210,7 @@ extension RequestTarget {
         let queryBytes = mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...]
         let path = rest.isEmpty && !target.isEmpty ? "/" : String(decoding: rest[..<mark], as: UTF8.self)
         let queryText = queryBytes.isEmpty ? "" : String(decoding: queryBytes, as: UTF8.self)
-        let query = Query(parsing: queryBytes)
+        let query = queryBytes.isEmpty ? Query() : Query(parsing: queryBytes)
         let problem: StaticString?
         // Examines all bytes, so that the compiler can examine many at the same time.
         if target.reduce(0, { $0 | (ASCII.isControl($1) || $1 == 0x20 ? 1 : 0) }) != 0 {

@@ -19,7 +19,7 @@ extension RequestRouter {
             return instead(of: nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
         }
         let match = table.tree.match(path)
-        if table.refusesCrossSite, isCrossSite(headers) {
+        if table.refusesCrossSite, headers.has("Sec-Fetch-Site", "cross-site"), !allowsPage(of: headers) {
             let isLink = headers["Sec-Fetch-Mode"] == "navigate" && headers["Sec-Fetch-Dest"] == "document"
             guard isLink, match?.endpoint.first.options.isPage ?? false else {
                 return instead(of: nil) { _ in throw Problem.crossSiteRequest }
@@ -75,13 +75,11 @@ extension RequestRouter {
         return Self.isPreflight(request) && isAllowed ? [allow] + cors.preflightHeaders(allowing: allowed) : [allow]
     }
 
-    /// Returns true for a request that a browser sends for a page of another site, unless ``cors`` allows the page's
-    /// origin. Requests for images and scripts have no `Origin`. Their `Referer` contains the origin of the page,
-    /// unless the page hides it.
-    private func isCrossSite(_ headers: Headers) -> Bool {
-        guard headers["Sec-Fetch-Site"] == "cross-site" else { return false }
+    /// Returns true if ``Router/cors`` allows the origin of the page for which a browser sent a request. Requests for
+    /// images and scripts have no `Origin`. Their `Referer` contains the origin of the page, unless the page hides it.
+    private func allowsPage(of headers: Headers) -> Bool {
         let page = headers["Origin"] ?? headers["Referer"].map(Self.origin(of:))
-        return !(page.map(table.cors.allows) ?? false)
+        return page.map(table.cors.allows) ?? false
     }
 
     /// Returns the origin of an absolute URL: scheme, host and port, without the slash that follows.
