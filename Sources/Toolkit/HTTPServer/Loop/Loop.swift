@@ -195,12 +195,16 @@ extension Loop {
 
     /// Moves posted jobs to the loop's own list. Returns true when there are jobs to run.
     private func drainJobs() -> Bool {
-        if nextRunning == running.count {
+        let needsJobs = nextRunning == running.count
+        if needsJobs {
             running.removeAll(keepingCapacity: true)
             nextRunning = 0
-            inbox.withLock { swap(&$0.work, &running) }
         }
-        for timer in inbox.withLock({ $0.removeTimers() }) { timers.insert(timer) }
+        let newTimers = inbox.withLock { inbox in
+            if needsJobs { swap(&inbox.work, &running) }
+            return inbox.removeTimers()
+        }
+        for timer in newTimers { timers.insert(timer) }
         return nextRunning < running.count
     }
 

@@ -1,6 +1,6 @@
 /// Receives a request's body. Decompresses the body if necessary, counts its bytes, and rejects it at the route's
 /// limit.
-final class BodyReceiver {
+struct BodyReceiver: ~Copyable {
     /// The next step after bytes of the body were offered to the receiver.
     enum Verdict {
         case goOn
@@ -50,7 +50,7 @@ final class BodyReceiver {
     }
 
     /// Processes received bytes of the body. Returns the number of bytes consumed and the caller's next step.
-    func offer(_ bytes: UnsafeRawBufferPointer) -> (used: Int, verdict: Verdict) {
+    mutating func offer(_ bytes: UnsafeRawBufferPointer) -> (used: Int, verdict: Verdict) {
         if pump?.isFull == true { return (0, .wait) }
         if !trustsCoding, wireLength == 0, let first = bytes.first, !Inflate.mayBegin(with: first) { inflate = nil }
         guard let inflate else {
@@ -60,7 +60,9 @@ final class BodyReceiver {
         return offer(bytes, through: inflate)
     }
 
-    private func offer(_ bytes: UnsafeRawBufferPointer, through inflate: Inflate) -> (used: Int, verdict: Verdict) {
+    private mutating func offer(
+        _ bytes: UnsafeRawBufferPointer, through inflate: Inflate
+    ) -> (used: Int, verdict: Verdict) {
         var used = 0
         while used < bytes.count || inflate.isPending {
             // When all input is consumed, zlib may still hold a few KiB of output. They are passed on even if the pump
@@ -83,7 +85,7 @@ final class BodyReceiver {
         return (used, .goOn)
     }
 
-    private func receive(_ bytes: UnsafeRawBufferPointer) -> Verdict {
+    private mutating func receive(_ bytes: UnsafeRawBufferPointer) -> Verdict {
         length += bytes.count
         guard length <= limit, wireLength <= limit + 1024 else { return .refuse(.bodyTooLong(limit: limit)) }
         if let pump {

@@ -90,13 +90,12 @@ extension Exchange {
     func upload(_ data: UnsafePointer<CChar>, _ size: UnsafeMutablePointer<Int>) -> MHD_Result {
         let bytes = UnsafeRawBufferPointer(start: data, count: size.pointee)
         guard !isAbandoned else { return .NO }
-        guard decision == nil, let intake else { return discard(size) }
-        let (used, verdict) = intake.offer(bytes)
+        guard decision == nil, let (used, verdict) = intake?.offer(bytes) else { return discard(size) }
         core.receivedBody(used)
         size.pointee -= used
         switch verdict {
         case .goOn:
-            return intake.isComplete || keepsPace(intake) ? .YES : refuse(.requestTimeout)
+            return intake?.isComplete == true || keepsPace() ? .YES : refuse(.requestTimeout)
         case .wait:
             suspend()
             return .YES
@@ -111,7 +110,7 @@ extension Exchange {
     /// connection otherwise.
     func ready() -> MHD_Result {
         guard !isAbandoned else { return .NO }
-        if decision == nil { finishBody() }
+        if decision == nil, let problem = intake?.finish(), pump == nil { decision = response(to: problem) }
         if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
         // If the handler waits only for an actor of this loop, running the queued jobs of the loop completes the
         // handler.
@@ -200,11 +199,6 @@ extension Exchange {
         return codings.isEmpty ? nil : codings.joined(separator: ", ")
     }
 
-    private func finishBody() {
-        guard let intake else { return }
-        if let problem = intake.finish(), pump == nil { decision = response(to: problem) }
-    }
-
     /// Discards a piece of the body after the response is known, so that the connection can be used again. Ends the
     /// connection when the body exceeds a limit.
     private func discard(_ size: UnsafeMutablePointer<Int>) -> MHD_Result {
@@ -219,12 +213,12 @@ extension Exchange {
 
     /// Returns true when the body arrives fast enough (``ServerOptions/Deadlines/bodyMinimumRate``). Also restarts the
     /// connection's deadline.
-    private func keepsPace(_ intake: BodyReceiver) -> Bool {
+    private func keepsPace() -> Bool {
         core.move(peer, to: .body)
-        guard let head else { return true }
+        guard let head, let received = intake?.wireLength else { return true }
         let taken = ContinuousClock.now - head.receivedAt
         guard taken > core.options.deadlines.bodyGrace, pump == nil else { return true }
-        return Double(intake.wireLength) >= taken / .seconds(1) * Double(core.options.deadlines.bodyMinimumRate)
+        return Double(received) >= taken / .seconds(1) * Double(core.options.deadlines.bodyMinimumRate)
     }
 
     private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {
@@ -245,7 +239,7 @@ extension Exchange {
         do {
             let reply = try match.plan.handler.start(request)
             guard case .now(let response) = reply, !response.isLong else { return finish(reply, request) }
-            decide(response)
+            decision = response
         } catch {
             failed(error)
         }

@@ -169,7 +169,9 @@ extension ServerCore {
     func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase) {
         guard !peer.isSilenced else { return }
         queues.move(peer, to: phase, now: loop.turnTime)
-        if phase != .working { arm(for: peer.deadline) }
+        // The timer is not changed when a connection gets a later deadline. It may therefore fire too early, and is then
+        // set again. This is cheaper than setting the timer at each change of a deadline.
+        if phase != .working, deadlineTimer.map({ peer.deadline < $0.deadline }) ?? true { arm(for: peer.deadline) }
         if isDraining, phase == .idle, !peer.isSilenced { peer.cut() }
     }
 }
@@ -177,14 +179,9 @@ extension ServerCore {
 // MARK: - Deadlines
 
 extension ServerCore {
-    /// Makes sure that the timer fires no later than `deadline`. The timer is not changed when a connection gets a
-    /// later deadline. It may therefore fire too early, and is then set again. This is cheaper than setting the timer
-    /// at each change of a deadline.
+    /// Sets the timer to the earliest deadline of all connections.
     private func arm(for deadline: MonotonicTime) {
-        if let deadlineTimer {
-            guard deadline < deadlineTimer.deadline else { return }
-            deadlineTimer.cancel()
-        }
+        deadlineTimer?.cancel()
         deadlineTimer = loop.schedule(at: deadline) { [weak self] in self?.checkDeadlines() }
     }
 
