@@ -39,9 +39,9 @@ public struct Fields: Sendable {
         _ text: JSONText, _ object: JSONMembers?, pointer: String, known: [String]?
     ) throws(ChatError) {
         guard let object else { throw Self.wrongType(pointer, expected: "object", text.kind) }
-        if let known { try Self.refuse(object.names(otherThan: known), in: pointer, known: known) }
         self.pointer = pointer
         self.object = object
+        if let known { try refuseUnknown(known) }
     }
 
     /// Checks a body that must not be empty.
@@ -66,10 +66,10 @@ public struct Fields: Sendable {
     }
 
     /// True when the member was sent, even as `null`.
-    public func has(_ name: String) -> Bool { object.contains(name) }
+    public func has(_ name: String) -> Bool { object[name] != nil }
 
     /// The member's bytes as they were sent, including `null`; nil when the member was not sent.
-    public func raw(_ name: String) -> JSONText? { object.raw(name) }
+    public func raw(_ name: String) -> JSONText? { object[name]?.text }
 
     /// The value of a member; nil when the member was not sent or is `null`.
     public func member(_ name: String) -> JSONPart? {
@@ -383,10 +383,7 @@ extension Fields {
     /// - Throws: `.malformed`, slug `unknown_member`, with an error for each of the first unknown members. Each
     ///   suggests the most similar known name.
     public func refuseUnknown(_ known: [String]) throws(ChatError) {
-        try Self.refuse(object.names(otherThan: known), in: pointer, known: known)
-    }
-
-    private static func refuse(_ unknown: [String], in pointer: String, known: [String]) throws(ChatError) {
+        let unknown = object.names(otherThan: known)
         guard !unknown.isEmpty else { return }
         let faults = unknown.prefix(Self.faultsListed).map { name in
             ChatError.FieldError.unknown(name, in: pointer, known: known)

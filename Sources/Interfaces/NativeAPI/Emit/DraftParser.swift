@@ -84,24 +84,20 @@ enum DraftParser {
     }
 
     static func event(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
-        var draft = try typed(fields, channel: channel)
+        guard let data = fields.raw("data") else { throw fields.missing("member 'data'") }
+        var draft = EventDraft.event(
+            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
+            user: try fields.string("user"), meta: meta(fields))
         try readKeeping(fields, into: &draft)
         return draft
     }
 
     /// An event for webhooks only: streams and polls do not receive the event, and history does not store it.
     static func fire(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
-        var draft = try typed(fields, channel: channel)
+        var draft = try event(fields, channel: channel)
         draft.retention = .passing
         draft.audience = .webhooks
         return draft
-    }
-
-    private static func typed(_ fields: Fields, channel: String) throws(ChatError) -> EventDraft {
-        guard let data = fields.raw("data") else { throw fields.missing("member 'data'") }
-        return EventDraft.event(
-            channel: channel, type: try fields.string("type") ?? BuiltInTypes.custom, data: data,
-            user: try fields.string("user"), meta: meta(fields))
     }
 
     private static func meta(_ fields: Fields) -> JSONText? { fields.member("meta")?.text }

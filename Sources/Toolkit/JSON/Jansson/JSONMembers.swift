@@ -40,18 +40,10 @@ public struct JSONMembers: Sendable {
         }
     }
 
-    /// True when there is a member with this name.
-    public func contains(_ name: String) -> Bool { range(of: name) != nil }
-
     /// The value of a member; nil when there is no such member.
-    public subscript(name: String) -> JSONPart? { range(of: name).map { JSONPart(whole: text, range: $0) } }
-
-    /// The exact bytes of a member's value; nil when there is no such member.
-    public func raw(_ name: String) -> JSONText? { self[name]?.text }
-
-    /// The range of a member's value.
-    private func range(of name: String) -> Range<Int>? {
-        text.bytes.withUnsafeBufferPointer { bytes in members.last { $0.isNamed(name, in: bytes) }?.value }
+    public subscript(name: String) -> JSONPart? {
+        let member = text.bytes.withUnsafeBufferPointer { bytes in members.last { $0.isNamed(name, in: bytes) } }
+        return member.map { JSONPart(whole: text, range: $0.value) }
     }
 }
 
