@@ -25,7 +25,7 @@ public struct ChatAccess: Sendable {
     public var app: AppID { caller.app }
     /// The current limits.
     public var limits: Limits { service.limits }
-    var log: any EventLog { service.engine.log }
+    var log: any EventLog { service.log }
     var directory: any Directory { service.engine.directory }
 
     func channel(_ name: String) -> ChannelID { ChannelID(name, in: app) }

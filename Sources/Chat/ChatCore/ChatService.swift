@@ -9,6 +9,8 @@ import Synchronization
 public final class ChatService: Sendable {
     /// The storage: the event log, the directory of records and the queues.
     public let engine: any Engine
+    /// The event log of the storage.
+    let log: any EventLog
     /// The limits of the service. An operator may replace the limits while the service runs. Caches that were sized at
     /// the start keep their size.
     public let liveLimits: LiveLimits
@@ -62,6 +64,7 @@ public final class ChatService: Sendable {
     ) {
         self.tracer = tracer
         self.engine = engine
+        log = engine.log
         liveLimits = LiveLimits(limits)
         self.clock = clock
         self.vault = vault
@@ -69,7 +72,7 @@ public final class ChatService: Sendable {
         deletionCounter = DeletionCounter()
         isShared = engine.directory.isShared
         hub = Hub(
-            log: engine.log, executor: executor, turnTime: limits.hubTurn, activity: activity,
+            log: log, executor: executor, turnTime: limits.hubTurn, activity: activity,
             deletions: isShared ? deletionCounter : nil)
         self.tasks = tasks
         keyring = Keyring(directory: engine.directory, clock: clock, vault: vault, limits: limits)
@@ -218,7 +221,7 @@ public final class ChatService: Sendable {
         try eventTypes.admit(report: type, data)
         let draft = EventDraft(
             channel: ChannelID(ChannelID.systemName, in: app), type: type, kind: .other, data: data)
-        _ = try await engine.log.append([draft], claim: nil)
+        _ = try await log.append([draft], claim: nil)
     }
 }
 

@@ -113,26 +113,23 @@ extension ChannelAccessCache {
     /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel. Reads the
     /// directory of records only when the cache lacks an entry.
     func channelAccess(of user: String?, in channel: ChannelID) async throws(ChatError) -> ChannelAccess {
-        let person = user.map { UserChannelKey($0, channel) }
-        return if let known = known(person, in: channel) { known } else { try await read(person, in: channel) }
+        if let known = knownAccess(of: user, in: channel) { return known }
+        return try await read(user.map { UserChannelKey($0, channel) }, in: channel)
     }
 
     /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel, if the cache has
     /// them; nil when a record must be read.
     func knownAccess(of user: String?, in channel: ChannelID) -> ChannelAccess? {
-        known(user.map { UserChannelKey($0, channel) }, in: channel)
-    }
-
-    /// Returns the rules and rights from the cache; nil when the cache lacks one of them and a record must be read.
-    private func known(_ person: UserChannelKey?, in channel: ChannelID) -> ChannelAccess? {
         // The cached rights in a channel that is being deleted may be outdated.
-        if person != nil, pendingDeletions.concern(channel) { return nil }
+        if user != nil, pendingDeletions.concern(channel) { return nil }
         return state.withLock { state in
             let revision = state.revision
             guard state.apps.contains(channel.app) else { return ChannelAccess(revision: revision) }
             guard let place = state.channels.value(of: channel) else { return nil }
-            guard let person else { return ChannelAccess(channel: place, revision: revision) }
-            return state.users.value(of: person).map { ChannelAccess(channel: place, user: $0, revision: revision) }
+            guard let user else { return ChannelAccess(channel: place, revision: revision) }
+            return state.users.value(of: UserChannelKey(user, channel)).map {
+                ChannelAccess(channel: place, user: $0, revision: revision)
+            }
         }
     }
 

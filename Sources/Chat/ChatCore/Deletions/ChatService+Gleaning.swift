@@ -25,7 +25,7 @@ extension ChatService {
 
     private func cleanUpPage(_ query: RecordQuery) async throws(ChatError) -> Page<Record> {
         // The events of records above this timetoken may not be visible yet, so these records are skipped.
-        let edge = try await engine.log.watermark(of: query.app)
+        let edge = try await log.watermark(of: query.app)
         let page = try await engine.directory.list(query)
         for message in page.items.compactMap({ MessageRecord($0) }) where message.timetoken <= edge {
             guard try await isOver(message, in: query.app) else { continue }
@@ -41,7 +41,7 @@ extension ChatService {
         if let deletion = message.deletion, deletion.isHard {
             return deletion.at.adding(limits.repeatWindow) <= clock.now
         }
-        return try await engine.log.event(at: message.timetoken, in: app) == nil
+        return try await log.event(at: message.timetoken, in: app) == nil
     }
 
     /// Removes the actions of a message in pages, and then its record. If the process crashes before the end, the

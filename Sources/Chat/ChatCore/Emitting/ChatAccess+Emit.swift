@@ -157,20 +157,15 @@ extension ChatAccess {
     ///
     /// - Throws: `.forbidden`.
     private func appendAtOnce(_ drafts: inout [EventDraft]) throws(ChatError) -> [Event]? {
+        // A copy for the closures, which would otherwise copy the whole `ChatAccess`.
+        let log = log
         if let revision = service.accessCache.revisionIfNoRules(of: app) {
-            return try appendAtOnce(&drafts, unlessChangedSince: revision)
+            return try service.traced("append") { log.appendAtOnce(&drafts, unlessChangedSince: revision) }
         }
         // The rules change a copy, because `store` applies them again if nothing is appended.
         var ruled = drafts
         guard let revision = try applyKnownRules(to: &ruled) else { return nil }
-        return try appendAtOnce(&ruled, unlessChangedSince: revision)
-    }
-
-    private func appendAtOnce(
-        _ drafts: inout [EventDraft], unlessChangedSince revision: Revision
-    ) throws(ChatError) -> [Event]? {
-        guard let tracer = service.tracer else { return log.appendAtOnce(&drafts, unlessChangedSince: revision) }
-        return try tracer.traced("append") { log.appendAtOnce(&drafts, unlessChangedSince: revision) }
+        return try service.traced("append") { log.appendAtOnce(&ruled, unlessChangedSince: revision) }
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See

@@ -114,7 +114,7 @@ extension ChatService {
         var applied: String?
         while let record = try await engine.directory.read(AppRecord.recordKey(of: id)), record.etag != applied {
             guard let app = AppRecord(record, vault) else { return }
-            try await engine.log.setRetention(app.retention, of: id)
+            try await log.setRetention(app.retention, of: id)
             applied = record.etag
         }
     }

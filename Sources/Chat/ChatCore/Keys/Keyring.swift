@@ -23,7 +23,7 @@ public final class Keyring: Sendable {
         private var appDefaults = RatePolicies()
 
         var meters: [RecordKey: RateMeters] = [:]
-        /// A cache: the caller of each valid key that was looked up, by the key's text. Emptied when the keyring
+        /// A cache: the caller of each key that was looked up, by the key's text. Emptied when the keyring
         /// changes.
         private var callers: [Secret: CachedCaller] = [:]
         /// The entry of `callers` that was used last. Nil when the keyring has changed since. Most installations send
@@ -57,14 +57,13 @@ public final class Keyring: Sendable {
             let credential: Secret
             let caller: Caller
             let key: RecordKey
-            /// The time until which uses of the key need not be recorded.
-            var recordedUntil: Timetoken
+            /// The time at which the key expires or its next use must be recorded, whichever is earlier.
+            var nextCheck = Timetoken.zero
 
-            init(_ credential: Secret, caller: Caller, key: RecordKey, recordedUntil: Timetoken) {
+            init(_ credential: Secret, caller: Caller, key: RecordKey) {
                 self.credential = credential
                 self.caller = caller
                 self.key = key
-                self.recordedUntil = recordedUntil
             }
         }
 
@@ -75,22 +74,20 @@ public final class Keyring: Sendable {
             if let lastUsed, lastUsed.credential.equals(credential) {
                 known = lastUsed
             } else {
-                guard let entry = entry(of: Secret(credential), at: now) else { return nil }
+                guard let entry = entry(of: Secret(credential)) else { return nil }
                 known = entry
                 lastUsed = entry
             }
+            guard now >= known.nextCheck else { return known.caller }
             guard !known.caller.isExpired(at: now) else { return nil }
-            if now >= known.recordedUntil { known.recordedUntil = uses.record(known.key, at: now) }
+            known.nextCheck = min(uses.record(known.key, at: now), known.caller.expires ?? .distantFuture)
             return known.caller
         }
 
-        private mutating func entry(of credential: Secret, at now: Timetoken) -> CachedCaller? {
+        private mutating func entry(of credential: Secret) -> CachedCaller? {
             if let known = callers[credential] { return known }
             guard let key = byDigest[Keyring.digest(of: credential)].flatMap({ keys[$0] }) else { return nil }
-            let caller = caller(of: key)
-            guard !caller.isExpired(at: now) else { return nil }
-            let entry = CachedCaller(
-                credential, caller: caller, key: key.recordKey, recordedUntil: uses.record(key.recordKey, at: now))
+            let entry = CachedCaller(credential, caller: caller(of: key), key: key.recordKey)
             callers[credential] = entry
             return entry
         }

@@ -130,6 +130,15 @@ extension Tracer {
     }
 }
 
+extension ChatService {
+    /// Runs a synchronous part of the current request. If tracing is enabled and the request is traced, records the part
+    /// as a span.
+    func traced<Value>(_ name: String, _ work: () throws(ChatError) -> Value) throws(ChatError) -> Value {
+        guard let tracer else { return try work() }
+        return try tracer.traced(name, work)
+    }
+}
+
 /// A finished span of a trace.
 public struct Span: Sendable {
     /// The kind of a span. OpenTelemetry defines the raw values.
