@@ -122,8 +122,8 @@ public struct Headers: Sendable {
         return all
     }
 
-    /// Returns the range in ``text`` of the value of the first field with this name that begins at `start` or later; nil
-    /// when there is none. White space may surround the value.
+    /// Returns the range in ``text`` of the value of the first field with this name that begins at `start` or later;
+    /// nil when there is none. White space may surround the value.
     private func range(of name: String, from start: Int = 0) -> Range<Int>? {
         guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return nil }
         var name = name

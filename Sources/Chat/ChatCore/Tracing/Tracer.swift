@@ -131,8 +131,8 @@ extension Tracer {
 }
 
 extension ChatService {
-    /// Runs a synchronous part of the current request. If tracing is enabled and the request is traced, records the part
-    /// as a span.
+    /// Runs a synchronous part of the current request. If tracing is enabled and the request is traced, records the
+    /// part as a span.
     func traced<Value>(_ name: String, _ work: () throws(ChatError) -> Value) throws(ChatError) -> Value {
         guard let tracer else { return try work() }
         return try tracer.traced(name, work)

@@ -169,8 +169,8 @@ extension ServerCore {
     func move(_ peer: HTTPConnection, to phase: HTTPConnection.Phase) {
         guard !peer.isSilenced else { return }
         queues.move(peer, to: phase, now: loop.turnTime)
-        // The timer is not changed when a connection gets a later deadline. It may therefore fire too early, and is then
-        // set again. This is cheaper than setting the timer at each change of a deadline.
+        // The timer is not changed when a connection gets a later deadline. It may therefore fire too early, and is
+        // then set again. This is cheaper than setting the timer at each change of a deadline.
         if phase != .working, deadlineTimer.map({ peer.deadline < $0.deadline }) ?? true { arm(for: peer.deadline) }
         if isDraining, phase == .idle, !peer.isSilenced { peer.cut() }
     }
