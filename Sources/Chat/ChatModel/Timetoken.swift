@@ -47,14 +47,22 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     /// Parses 1 to 19 decimal digits, the form that the gateway stores. Leading zeros are accepted. Values above
     /// `Int64.max` are not.
     public init?(text: some StringProtocol) {
-        guard (1...19).contains(text.utf8.count) else { return nil }
+        let digits = text.utf8
+        guard (1...19).contains(digits.count),
+            let value = digits.withContiguousStorageIfAvailable(Self.value) ?? Self.value(of: Array(digits)),
+            value <= Self.distantFuture.rawValue
+        else { return nil }
+        rawValue = value
+    }
+
+    /// The value of at most 19 decimal digits; nil for any other bytes.
+    private static func value(of digits: some Collection<UInt8>) -> UInt64? {
         var value: UInt64 = 0
-        for byte in text.utf8 {
+        for byte in digits {
             guard (0x30...0x39).contains(byte) else { return nil }
             value = value &* 10 &+ UInt64(byte &- 0x30)
         }
-        guard value <= Self.distantFuture.rawValue else { return nil }
-        rawValue = value
+        return value
     }
 
     /// The id of the event at this position: `evt_` and the digits.

@@ -287,13 +287,24 @@ extension NativeAPI {
         "key", "api_key", "apikey", "access_token", "token", "auth", "authorization", "bearer",
     ]
 
+    private static let credentialInitials = credentialNames.compactMap(\.utf8.first)
+
     private static func refuseCredentials(in query: Query) throws(ChatError) {
-        for item in query.items where credentialNames.contains(item.name.lowercased()) {
+        for item in query.items where isCredential(item.name) {
             throw ChatError(
                 .malformed,
                 "credentials are not accepted in URLs ('\(item.name)'); send 'Authorization: Bearer <key>', "
                     + "or get a ticket from POST /v1/stream-tickets",
                 slug: "credential_in_url", field: item.name)
         }
+    }
+
+    /// Returns true for a name of ``credentialNames``, in any case. Most other names differ in the first letter, so that
+    /// no string is made of them.
+    private static func isCredential(_ name: String) -> Bool {
+        guard let first = name.utf8.first, first >= 0x80 || credentialInitials.contains(first | 0x20) else {
+            return false
+        }
+        return credentialNames.contains(name.lowercased())
     }
 }

@@ -31,13 +31,19 @@ public struct Query: Sendable, Equatable {
     /// bytes are not UTF-8.
     public init?(parsing text: some Collection<UInt8>) {
         items = []
-        for pair in text.split(separator: 0x26) {
+        var start = text.startIndex
+        while start < text.endIndex {
+            let end = text[start...].firstIndex(of: 0x26) ?? text.endIndex
+            let pair = text[start..<end]
+            start = end == text.endIndex ? end : text.index(after: end)
+            guard !pair.isEmpty else { continue }
             let equals = pair.firstIndex(of: 0x3D) ?? pair.endIndex
             let rest = equals == pair.endIndex ? pair[equals...] : pair[pair.index(after: equals)...]
             guard
                 let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true),
                 let value = PercentEncoding.decode(rest, plusIsSpace: true)
             else { return nil }
+            if items.isEmpty { items.reserveCapacity(4) }
             items.append(Item(name: name, value: value))
         }
     }

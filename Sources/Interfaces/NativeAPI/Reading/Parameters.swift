@@ -16,9 +16,8 @@ struct Parameters {
     /// - Throws: `.malformed`, slug `unknown_parameter`, with the most similar name or the accepted names.
     init(_ query: Query, known: [String], advice: [String: String] = [:]) throws(ChatError) {
         self.query = query
-        guard !query.items.isEmpty else { return }
+        guard let first = query.items.first(where: { !known.contains($0.name) })?.name else { return }
         let unknown = query.items.map { $0.name }.filter { !known.contains($0) }
-        guard let first = unknown.first else { return }
         let accepted = AcceptedNames(known)
         func hint(_ name: String) -> String { advice[name].map { "; " + $0 } ?? accepted.hint(for: name) }
         // Names are truncated, so that the error is not as long as the request.
@@ -40,9 +39,12 @@ struct Parameters {
 
     /// The value of a parameter that may occur only once; nil when absent.
     func text(_ name: String) throws(ChatError) -> String? {
-        let values = query[all: name]
-        guard values.count < 2 else { throw Self.bad(name, "must be sent only once", keyword: "repeated") }
-        return values.first
+        var value: String?
+        for item in query.items where item.name == name {
+            guard value == nil else { throw Self.bad(name, "must be sent only once", keyword: "repeated") }
+            value = item.value
+        }
+        return value
     }
 
     /// All values of a parameter that may be repeated.

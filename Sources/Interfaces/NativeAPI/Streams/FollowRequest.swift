@@ -45,9 +45,9 @@ struct FollowRequest {
         let filter = try parameters.text("filter").map { text throws(ChatError) in
             try Filter(text, limits: chat.limits)
         }
-        let cursor = try parameters.streamCursor()
-        self.cursor = request.lastEventID ?? cursor
-        isLastEventID = request.lastEventID != nil
+        let (lastID, cursor) = (request.lastEventID, try parameters.streamCursor())
+        self.cursor = lastID ?? cursor
+        isLastEventID = lastID != nil
         isPresent = try parameters.flag("presence")
         included = try parameters.included()
         device = try parameters.text("device")

@@ -108,6 +108,7 @@ struct RouteTree: Sendable {
         }
         if let next = Self.literal(of: segment, among: nodes[index].literals), let found = step(next) { return found }
         if let next = nodes[index].parameter, !segment.isEmpty {
+            if captures.isEmpty { captures.reserveCapacity(4) }
             captures.append(start..<end)
             if let found = step(next) { return found }
             captures.removeLast()
