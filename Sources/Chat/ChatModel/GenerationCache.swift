@@ -3,18 +3,18 @@
 ///
 /// A hit in the young generation is one lookup without a write, so the cache is cheaper than an LRU cache.
 public struct GenerationCache<Key: Hashable, Value> {
-    private var young: [Key: Value] = [:]
-    private var old: [Key: Value] = [:]
-    private let generation: Int
+    @usableFromInline var young: [Key: Value] = [:]
+    @usableFromInline var old: [Key: Value] = [:]
+    @usableFromInline let generation: Int
 
     /// Creates an empty cache.
     ///
     /// - Parameter capacity: the maximum number of entries. The cache keeps at least the `capacity / 2` most recently
     ///   used entries.
-    public init(capacity: Int) { generation = max(1, capacity / 2) }
+    @inlinable public init(capacity: Int) { generation = max(1, capacity / 2) }
 
     /// The cached value; nil when there is none. Reading a value counts as a use.
-    public mutating func value(of key: Key) -> Value? {
+    @inlinable public mutating func value(of key: Key) -> Value? {
         if let value = young[key] { return value }
         guard let value = old[key] else { return nil }
         insert(value, for: key)
@@ -22,7 +22,7 @@ public struct GenerationCache<Key: Hashable, Value> {
     }
 
     /// Adds or replaces a value. If the young generation is full, the entries of the old generation are dropped first.
-    public mutating func insert(_ value: Value, for key: Key) {
+    @inlinable public mutating func insert(_ value: Value, for key: Key) {
         if young.count >= generation, young[key] == nil {
             old = young
             young = Dictionary(minimumCapacity: generation)
