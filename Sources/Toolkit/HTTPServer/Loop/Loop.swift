@@ -329,10 +329,9 @@ extension Loop {
     ) -> Value {
         checkIsolated()
         assert(actor.assumeIsolated { _ in true })
-        return withoutActuallyEscaping(body) { body in
-            // Safe: an isolated parameter is passed like any other parameter.
-            unsafeBitCast(body, to: ((Resident) -> Value).self)(actor)
-        }
+        let call: IsolatedCall<Resident, Value> = callIsolated
+        // Safe: an isolated parameter is passed like any other parameter.
+        return unsafeBitCast(call, to: PlainCall<Resident, Value>.self)(actor, body)
     }
 
     /// Stops the program unless the calling code runs on this loop.
@@ -485,4 +484,15 @@ extension Loop {
     func unwatch(_ id: SourceID, descriptor: Int32) {
         sources.remove(id, descriptor: descriptor)
     }
+}
+
+@usableFromInline typealias IsolatedBody<Resident: Actor, Value> = (isolated Resident) -> Value
+@usableFromInline typealias IsolatedCall<Resident: Actor, Value> =
+    (isolated Resident, IsolatedBody<Resident, Value>) -> Value
+@usableFromInline typealias PlainCall<Resident: Actor, Value> = (Resident, IsolatedBody<Resident, Value>) -> Value
+
+/// Calls `body` isolated to the actor; see ``Loop/enter(_:_:)``.
+@inlinable
+func callIsolated<Resident: Actor, Value>(_ actor: isolated Resident, _ body: (isolated Resident) -> Value) -> Value {
+    body(actor)
 }
