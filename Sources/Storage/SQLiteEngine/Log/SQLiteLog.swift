@@ -55,7 +55,7 @@ final class SQLiteLog: EventLog {
 
     func watermarkAtOnce(of app: AppID, ifCompleteAfter position: Timetoken) -> Timetoken? {
         // Reads the losses first, so that the position of a loss is never above the watermark.
-        isComplete(after: position, of: app) ? end(of: app) : nil
+        position == .distantFuture || isComplete(after: position, of: app) ? end(of: app) : nil
     }
 
     private func end(of app: AppID) -> Timetoken {
