@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The name of an app. Every request and every record belongs to one app.
 public struct AppID: Hashable, Sendable, CustomStringConvertible {
     /// The name, used as the app's id in the API.
@@ -111,8 +113,13 @@ public struct PresenceKey: Hashable, Sendable {
 
 /// The name of a user's connection (a stream or a poll) that holds presence keys.
 public struct HolderID: Hashable, Sendable {
-    /// The name, unique in the installation.
+    /// The name, unique among the connections of a node.
     @ExactText public private(set) var text: String
     /// Creates the name of a connection from a text.
     public init(_ text: String) { self.text = text }
+
+    private static let polls = Atomic<UInt64>(0)
+
+    /// Creates the name of a new poll: a number. The name is short enough for Swift to store it without an allocation.
+    public static func ofPoll() -> HolderID { HolderID(String(polls.wrappingAdd(1, ordering: .relaxed).newValue)) }
 }

@@ -19,27 +19,45 @@ final class PresenceEntry {
     var doubtedUntil: UInt64 = 0
 
     init(_ presenceKey: PresenceKey) { self.presenceKey = presenceKey }
+
+    /// True while a connection or a heartbeat keeps the user present. A user also stays inside an open channel as long as
+    /// the user has a connection.
+    func isHeld(by user: UserPresence?) -> Bool {
+        if !holders.isEmpty || renewedUntil > 0 { return true }
+        return presenceKey.kind == .participant && (user?.links ?? 0) > 0
+    }
 }
 
 /// One connection of a user: a stream or a poll.
 final class Link {
-    let user: UserID
+    let user: UserPresence
     /// The presence entries that exist because of this connection.
     var entries = PresenceIndex<PresenceScope>()
     /// The uptime at which the connection counts as gone; `max` while it is connected.
     var ends = UInt64.max
     var queued = UInt64.max
 
-    init(_ user: UserID) { self.user = user }
+    init(_ user: UserPresence) { self.user = user }
 }
 
-/// The presence of one user: the user's entries and connections.
-struct UserPresence {
+/// The presence of one user: the user's entries and connections. A class, so that the connections of the user lead to it
+/// without a search.
+final class UserPresence {
+    let id: UserID
     var entries = PresenceIndex<PresenceScope>()
     /// The number of the user's connections.
     var links = 0
 
+    init(_ id: UserID) { self.id = id }
+
     var isGone: Bool { entries.isEmpty && links == 0 }
+
+    /// The entries of the open channels that the user has entered, in no particular order.
+    var participations: [PresenceEntry] {
+        var found: [PresenceEntry] = []
+        entries.forEach { if $0.presenceKey.kind == .participant { found.append($0) } }
+        return found
+    }
 }
 
 /// The presence entries of all users in one presence scope (a channel and a kind of presence).
@@ -116,8 +134,14 @@ struct PresenceIndex<Key: PresenceKeyPart> {
     /// All entries, in no particular order.
     var all: [PresenceEntry] { (first.map { [$0] } ?? []) + others.values }
 
+    /// Calls `body` with each entry, in no particular order.
+    func forEach(_ body: (PresenceEntry) -> Void) {
+        if let first { body(first) }
+        if !others.isEmpty { others.values.forEach(body) }
+    }
+
     subscript(key: Key) -> PresenceEntry? {
-        get { isFirst(key) ? first : others[key] }
+        get { isFirst(key) ? first : others.isEmpty ? nil : others[key] }
         set {
             if isFirst(key) || first == nil && others[key] == nil {
                 first = newValue

@@ -7,7 +7,7 @@ import Locking
 package struct PresenceTable {
     private let limit: Int
     private var groups: [PresenceScope: PresenceGroup] = [:]
-    private var people: [UserID: UserPresence] = [:]
+    private var users: [UserID: UserPresence] = [:]
     private var links: [HolderID: Link] = [:]
     private var deadlines = Heap<PresenceDeadline>()
     private var entryCount = 0
@@ -23,19 +23,38 @@ package struct PresenceTable {
     /// Creates an empty table with at most `limit` entries.
     package init(limit: Int) { self.limit = limit }
 
+    /// Adds presence keys of a user that a connection holds.
     package mutating func hold(
         _ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID
     ) throws(ChatError) -> [PresenceChange] {
         try admit(presenceKeys)
+        return hold(presenceKeys, of: presence(of: user), by: holder)
+    }
+
+    /// Adds presence keys of a user that a connection holds, if every key already has an entry, so that nobody joins.
+    /// Returns false, and does nothing, in any other case.
+    package mutating func holdPresent(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) -> Bool {
+        guard let known = users[user] ?? (presenceKeys.isEmpty ? presence(of: user) : nil),
+            presenceKeys.allSatisfy({ known.entries[$0.presenceScope] != nil })
+        else { return false }
+        _ = hold(presenceKeys, of: known, by: holder)
+        return true
+    }
+
+    private mutating func hold(
+        _ presenceKeys: [PresenceKey], of user: UserPresence, by holder: HolderID
+    ) -> [PresenceChange] {
         let link = links[holder] ?? begin(holder, of: user)
         link.ends = .max
         // From now on, participant entries last as long as the user has a connection, and heartbeats no longer count.
-        for entry in participations(of: user) { entry.renewedUntil = 0 }
+        for entry in user.participations { entry.renewedUntil = 0 }
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
-            let isNew = entry(presenceKey) == nil
-            let entry = sit(presenceKey, &changes)
-            if isNew, let left = departures.value(of: presenceKey) { entry.doubtedUntil = left + Self.departureWindow }
+            let known = user.entries[presenceKey.presenceScope]
+            let entry = known ?? sit(presenceKey, user, &changes)
+            if known == nil, let left = departures.value(of: presenceKey) {
+                entry.doubtedUntil = left + Self.departureWindow
+            }
             guard !entry.holders.contains(holder) else { continue }
             entry.holders.append(holder)
             link.entries[presenceKey.presenceScope] = entry
@@ -49,8 +68,9 @@ package struct PresenceTable {
         try admit(presenceKeys)
         var changes: [PresenceChange] = []
         for presenceKey in presenceKeys {
-            let entry = sit(presenceKey, &changes)
-            if presenceKey.kind == .participant, isConnected(presenceKey.owner) { continue }
+            let user = presence(of: presenceKey.owner)
+            let entry = user.entries[presenceKey.presenceScope] ?? sit(presenceKey, user, &changes)
+            if presenceKey.kind == .participant, user.links > 0 { continue }
             entry.renewedUntil = now + duration
             queue(entry)
         }
@@ -65,14 +85,17 @@ package struct PresenceTable {
 
     package mutating func conclude(_ holder: HolderID, for duration: UInt64, now: UInt64) -> [PresenceChange] {
         guard let link = links[holder] else { return [] }
-        for entry in link.entries.all + participations(of: link.user) {
-            // A client that leaves aborts its poll, and the request to leave may be processed before the poll. Such a
-            // late poll must not keep the user present. A client that continues renews the entry within this time.
-            let isDoubted = now < entry.doubtedUntil && entry.renewedUntil == 0
-            entry.renewedUntil = now + (isDoubted ? min(duration, Self.departureWindow) : duration)
-            queue(entry)
-        }
+        link.entries.forEach { prolong($0, for: duration, now: now) }
+        for entry in link.user.participations { prolong(entry, for: duration, now: now) }
         return remove(holder, .left)
+    }
+
+    private mutating func prolong(_ entry: PresenceEntry, for duration: UInt64, now: UInt64) {
+        // A client that leaves aborts its poll, and the request to leave may be processed before the poll. Such a late
+        // poll must not keep the user present. A client that continues renews the entry within this time.
+        let isDoubted = now < entry.doubtedUntil && entry.renewedUntil == 0
+        entry.renewedUntil = now + (isDoubted ? min(duration, Self.departureWindow) : duration)
+        queue(entry)
     }
 
     package mutating func release(_ presenceKeys: [PresenceKey]?, by holder: HolderID) -> [PresenceChange] {
@@ -94,8 +117,11 @@ package struct PresenceTable {
     /// Adds an entry for each open channel that a user has entered on another node, if the user has a connection here.
     package mutating func adopt(_ presenceKeys: [PresenceKey]) {
         var changes: [PresenceChange] = []
-        for presenceKey in presenceKeys where presenceKey.kind == .participant && isConnected(presenceKey.owner) {
-            _ = sit(presenceKey, &changes)
+        for presenceKey in presenceKeys where presenceKey.kind == .participant {
+            guard let user = users[presenceKey.owner], user.links > 0,
+                user.entries[presenceKey.presenceScope] == nil
+            else { continue }
+            _ = sit(presenceKey, user, &changes)
         }
     }
 
@@ -149,7 +175,7 @@ extension PresenceTable {
     }
 
     package func channels(of user: UserID, as kind: PresenceKind) -> [ChannelID] {
-        let entries = people[user]?.entries.all.filter { $0.presenceKey.kind == kind } ?? []
+        let entries = users[user]?.entries.all.filter { $0.presenceKey.kind == kind } ?? []
         return entries.map(\.presenceKey.channel).sorted { ExactText($0.name) < ExactText($1.name) }
     }
 
@@ -157,31 +183,35 @@ extension PresenceTable {
 
     /// All entries, with the state that each user shows to others, in no particular order.
     package var all: [(presenceKey: PresenceKey, state: JSONText?)] {
-        people.values.flatMap { $0.entries.all.map { ($0.presenceKey, $0.state) } }
+        users.values.flatMap { $0.entries.all.map { ($0.presenceKey, $0.state) } }
     }
 
     private func entry(_ presenceKey: PresenceKey) -> PresenceEntry? {
-        people[presenceKey.owner]?.entries[presenceKey.presenceScope]
-    }
-
-    private func participations(of user: UserID) -> [PresenceEntry] {
-        people[user]?.entries.all.filter { $0.presenceKey.kind == .participant } ?? []
+        users[presenceKey.owner]?.entries[presenceKey.presenceScope]
     }
 }
 
 // MARK: - Changes
 
 extension PresenceTable {
+    /// Returns the presence of a user, and adds it if the table has none.
+    private mutating func presence(of id: UserID) -> UserPresence {
+        if let known = users[id] { return known }
+        let user = UserPresence(id)
+        users[id] = user
+        return user
+    }
+
     /// Adds a new connection.
-    private mutating func begin(_ holder: HolderID, of user: UserID) -> Link {
+    private mutating func begin(_ holder: HolderID, of user: UserPresence) -> Link {
         let link = Link(user)
         links[holder] = link
-        people[user, default: UserPresence()].links += 1
+        user.links += 1
         return link
     }
 
     /// True when the user has a connection.
-    package func isConnected(_ user: UserID) -> Bool { (people[user]?.links ?? 0) > 0 }
+    package func isConnected(_ user: UserID) -> Bool { (users[user]?.links ?? 0) > 0 }
 
     private func admit(_ presenceKeys: [PresenceKey]) throws(ChatError) {
         guard entryCount + presenceKeys.count > limit else { return }
@@ -192,11 +222,13 @@ extension PresenceTable {
             retryAfter: .seconds(30))
     }
 
-    private mutating func sit(_ presenceKey: PresenceKey, _ changes: inout [PresenceChange]) -> PresenceEntry {
-        if let known = entry(presenceKey) { return known }
+    /// Adds an entry for a key that has none.
+    private mutating func sit(
+        _ presenceKey: PresenceKey, _ user: UserPresence, _ changes: inout [PresenceChange]
+    ) -> PresenceEntry {
         let entry = PresenceEntry(presenceKey)
         entryCount += 1
-        people[presenceKey.owner, default: UserPresence()].entries[presenceKey.presenceScope] = entry
+        user.entries[presenceKey.presenceScope] = entry
         groups[presenceKey.presenceScope, default: PresenceGroup()].enter(entry)
         changes.append(PresenceChange(presenceKey, .joined, occupancy: count(of: presenceKey.presenceScope)))
         return entry
@@ -207,22 +239,21 @@ extension PresenceTable {
     ) {
         let presenceKey = entry.presenceKey
         entryCount -= 1
-        people[presenceKey.owner]?.entries[presenceKey.presenceScope] = nil
         groups[presenceKey.presenceScope]?.leave(presenceKey.user)
-        forget(presenceKey.owner)
+        if let user = users[presenceKey.owner] {
+            user.entries[presenceKey.presenceScope] = nil
+            forget(user)
+        }
         let left = count(of: presenceKey.presenceScope)
         if left == 0 { groups[presenceKey.presenceScope] = nil }
         changes.append(PresenceChange(presenceKey, how, occupancy: left, state: entry.state))
     }
 
-    private mutating func forget(_ user: UserID) {
-        if people[user]?.isGone == true { people[user] = nil }
+    private mutating func forget(_ user: UserPresence) {
+        if user.isGone { users[user.id] = nil }
     }
 
-    private func isHeld(_ entry: PresenceEntry) -> Bool {
-        if !entry.holders.isEmpty || entry.renewedUntil > 0 { return true }
-        return entry.presenceKey.kind == .participant && isConnected(entry.presenceKey.owner)
-    }
+    private func isHeld(_ entry: PresenceEntry) -> Bool { entry.isHeld(by: users[entry.presenceKey.owner]) }
 
     private mutating func release(
         up entries: [PresenceEntry], _ holder: HolderID, _ how: PresenceChange.PresenceTransition
@@ -239,11 +270,16 @@ extension PresenceTable {
     /// Removes a connection, and ends the presence entries that no other connection or heartbeat keeps. Returns one
     /// change for each entry that ended.
     private mutating func remove(_ holder: HolderID, _ how: PresenceChange.PresenceTransition) -> [PresenceChange] {
-        guard let link = links[holder] else { return [] }
-        links[holder] = nil
-        people[link.user]?.links -= 1
-        var changes = release(up: link.entries.all.inOrder, holder, how)
-        for entry in participations(of: link.user).inOrder where !isHeld(entry) { end(entry, how, &changes) }
+        guard let link = links.removeValue(forKey: holder) else { return [] }
+        link.user.links -= 1
+        var ending: [PresenceEntry] = []
+        link.entries.forEach { entry in
+            entry.holders.removeAll { $0 == holder }
+            if !entry.isHeld(by: link.user) { ending.append(entry) }
+        }
+        var changes: [PresenceChange] = []
+        for entry in ending.inOrder { end(entry, how, &changes) }
+        for entry in link.user.participations.inOrder where !entry.isHeld(by: link.user) { end(entry, how, &changes) }
         forget(link.user)
         return changes
     }
@@ -297,7 +333,7 @@ extension PresenceTable {
 
     private mutating func compact() {
         deadlines.removeAll()
-        for entry in people.values.flatMap(\.entries.all) {
+        for entry in users.values.flatMap(\.entries.all) {
             entry.queued = .max
             if entry.renewedUntil > 0 { queue(entry) }
         }
@@ -337,6 +373,6 @@ extension PresenceKey {
 extension [PresenceEntry] {
     /// The entries sorted by channel, so that the order of events does not depend on hash values.
     fileprivate var inOrder: [PresenceEntry] {
-        sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) }
+        count < 2 ? self : sorted { ExactText($0.presenceKey.channel.name) < ExactText($1.presenceKey.channel.name) }
     }
 }

@@ -51,12 +51,9 @@ extension ChatAccess {
     /// - Throws: `.forbidden` when the caller may not report the user's presence on a channel.
     public func stay(_ user: String, onAll names: [String], by holder: HolderID) throws(ChatError) -> Bool {
         // A user who has left on another node may still be in the memory of this node.
-        guard !tracker.store.hasOtherNodes, names.allSatisfy({ tracker.isPresent(user, channel($0)) }) else {
-            return false
-        }
+        guard !tracker.store.hasOtherNodes else { return false }
         for name in names { try requireOwn(user, on: name, for: "presence.joined") }
-        tracker.opened(holder, of: UserID(user, in: app), presentOn: names)
-        return true
+        return tracker.stayed(holder, of: UserID(user, in: app), presentOn: names)
     }
 
     /// Makes the user leave all channels in `names`.

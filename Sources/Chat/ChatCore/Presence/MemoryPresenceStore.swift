@@ -25,11 +25,7 @@ public final class MemoryPresenceStore: PresenceStore {
     }
 
     public func holdAtOnce(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) -> Bool {
-        table.withLock { table in
-            guard presenceKeys.allSatisfy({ table.isTaken($0) }) else { return false }
-            // Nobody joins, so the limit on entries is not reached and there is no change.
-            return (try? table.hold(presenceKeys, of: user, by: holder)) != nil
-        }
+        table.withLock { $0.holdPresent(presenceKeys, of: user, by: holder) }
     }
 
     public func concludeAtOnce(_ holder: HolderID, for duration: Duration) -> Bool {

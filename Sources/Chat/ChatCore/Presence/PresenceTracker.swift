@@ -63,9 +63,25 @@ extension PresenceTracker {
     ///   stream without presence.
     public func opened(_ holder: HolderID, of user: UserID, presentOn channels: [String] = []) {
         let presenceKeys = presenceKeys(of: user, on: channels)
+        if !holdNow(presenceKeys, of: user, by: holder) { enqueueHold(presenceKeys, of: user, by: holder) }
+    }
+
+    /// Registers a poll whose user is already present on its channels. Returns false, and does nothing, when the user is
+    /// not present on all of them, according to this node's memory.
+    func stayed(_ holder: HolderID, of user: UserID, presentOn channels: [String]) -> Bool {
+        let presenceKeys = presenceKeys(of: user, on: channels)
+        if holdNow(presenceKeys, of: user, by: holder) { return true }
+        guard presenceKeys.allSatisfy({ store.isTaken($0) }) else { return false }
+        enqueueHold(presenceKeys, of: user, by: holder)
+        return true
+    }
+
+    private func holdNow(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) -> Bool {
         // Without rules for the app, nobody is banned.
-        let isDone = !accessCache.hasRules(user.app) && tryNow { $0.holdAtOnce(presenceKeys, of: user, by: holder) }
-        if isDone { return }
+        !accessCache.hasRules(user.app) && tryNow { $0.holdAtOnce(presenceKeys, of: user, by: holder) }
+    }
+
+    private func enqueueHold(_ presenceKeys: [PresenceKey], of user: UserID, by holder: HolderID) {
         enqueue { store throws(ChatError) in
             try await store.hold(try await self.permitted(presenceKeys), of: user, by: holder)
         }

@@ -3,7 +3,6 @@ import ChatModel
 import LongPolling
 import HTTPServer
 import JSON
-import Signing
 
 /// Routes for following events: streams, polls, tickets, and the list of open streams.
 extension NativeAPI {
@@ -310,10 +309,6 @@ private struct NativePollFormatter: PollFormatter {
         guard let holder else { return }
         streams.service.presence.concluded(holder, lasting: streams.service.limits.presenceAge)
     }
-}
-
-extension HolderID {
-    fileprivate static func ofPoll() -> HolderID { HolderID(SystemRandomSource().token(prefix: "p_", bytes: 8)) }
 }
 
 extension LiveStreams {
