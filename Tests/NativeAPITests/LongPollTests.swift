@@ -192,6 +192,29 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
+    @Test("ends at its second, whichever polls of the same second have ended before")
+    func sameSecond() async throws {
+        try await StreamHarness.run { gateway in
+            let pollers = try (0..<5).map { _ in try Poller(gateway) }
+            for (index, poller) in pollers.enumerated() {
+                try poller.ask("channel=c\(index)&cursor=latest")
+                await gateway.until { $0.polls.assumeIsolated { $0.count } == index + 1 }
+            }
+            for index in [0, 2, 4] {
+                try await gateway.emit("c\(index)", index)
+                #expect(await pollers[index].answer().numbers == [Int64(index)])
+            }
+            #expect(await gateway.streams.metrics.pollsWaiting == 2)
+            await gateway.tick(25)
+            for index in [1, 3] {
+                let answer = await pollers[index].answer()
+                #expect(answer.status == 200)
+                #expect(answer.numbers.isEmpty)
+            }
+            #expect(await gateway.streams.metrics.pollsWaiting == 0)
+        }
+    }
+
     @Test("of a user's own channel ends when the key of its token no longer covers that channel")
     func ownChannel() async throws {
         try await StreamHarness.run { gateway in

@@ -14,8 +14,8 @@ final class LongPoll: FeedSink, @unchecked Sendable {
     let polls: LongPollTable
     let order: PollRequest
 
-    /// The poll's number in the table; nil before the poll waits.
-    private var number: UInt64?
+    /// The poll's place in the table; nil unless the poll waits.
+    var place: LongPollTable.Place?
     private var arrived: [Event] = []
     /// Events that have arrived and that the formatter has not examined yet, the oldest first.
     private var unseen: [Event] = []
@@ -83,15 +83,17 @@ final class LongPoll: FeedSink, @unchecked Sendable {
         return true
     }
 
-    func held(as number: UInt64) { self.number = number }
-
     /// Sends a response with the events that have arrived.
     func finish(in polls: isolated LongPollTable) {
         guard !isOutdated else { return sendAgain(in: polls) }
-        let position =
-            unseen.first.map { Timetoken($0.timetoken.rawValue - 1) }
+        let position = arrived.isEmpty ? max(order.after, examined(in: polls)) : order.after
+        answer(PollBatch(arrived, limit: order.limit, upTo: position), in: polls)
+    }
+
+    /// The position up to which the poll has received and examined all events.
+    private func examined(in polls: isolated LongPollTable) -> Timetoken {
+        unseen.first.map { Timetoken($0.timetoken.rawValue - 1) }
             ?? polls.hubPosition(of: order.selection.channels.app)
-        answer(PollBatch(arrived, limit: order.limit, upTo: max(order.after, position)), in: polls)
     }
 
     /// True when a group of the poll has changed since it was looked up. Events may then have occurred on channels that
@@ -130,6 +132,6 @@ final class LongPoll: FeedSink, @unchecked Sendable {
         guard !isOver else { return }
         isOver = true
         order.formatter.ended()
-        polls.forget(self, number: number)
+        polls.forget(self)
     }
 }

@@ -14,12 +14,14 @@ public actor LongPollTable {
     /// The length of a range of the log that is read on the loop.
     private static let shortRange: Duration = .milliseconds(200)
 
-    struct Entry {
-        let poll: LongPoll
+    /// The place of a waiting poll in the table.
+    struct Place {
         let owner: ConnectionOwner
         let address: RemoteAddress
         /// The tick at which the poll gets its response, even without events.
         let due: UInt64
+        /// The index among the polls that end at the same tick.
+        var index = 0
     }
 
     /// The service whose hub delivers the events.
@@ -35,9 +37,10 @@ public actor LongPollTable {
     /// The loop's executor.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
 
-    private var waiting: [UInt64: Entry] = [:]
-    /// The numbers of the polls that end at each tick.
-    private var dueAt: [UInt64: Set<UInt64>] = [:]
+    /// The waiting polls, by the tick at which they end. The polls of one tick have no particular order.
+    private var dueAt: [UInt64: [LongPoll]] = [:]
+    /// The number of polls that wait.
+    public private(set) var count = 0
     private var isDraining = false
     /// The polls with events that their formatters have not examined yet, in the order in which the polls will be
     /// examined.
@@ -77,16 +80,17 @@ public actor LongPollTable {
     public func pass() { secondTimer.tick() }
 
     /// True when no poll waits.
-    public var isEmpty: Bool { waiting.isEmpty }
-    /// The number of polls that wait now.
-    public var count: Int { waiting.count }
+    public var isEmpty: Bool { count == 0 }
+
+    /// The waiting polls, in no particular order.
+    private var waiting: [LongPoll] { dueAt.values.flatMap(\.self) }
 
     func hubPosition(of app: AppID) -> Timetoken { loop.enter(service.hub) { $0.position(of: app) } }
 
     /// Sends a response to every waiting poll. Later polls are rejected.
     public func drain() {
         isDraining = true
-        for entry in waiting.values { entry.poll.finish(in: self) }
+        for poll in waiting { poll.finish(in: self) }
     }
 }
 
@@ -105,7 +109,13 @@ extension LongPollTable {
     /// The result of ``audienceChanges(in:)``, if the hub has already distributed all events of the app's log, and the
     /// end of the log is known without waiting; nil otherwise. Always nil on a thread other than the loop's.
     public nonisolated func audienceChangesAtOnce(in chat: ChatAccess) -> UInt64? {
-        guard loop.isCurrent, let watermark = chat.watermarkAtOnce else { return nil }
+        guard let watermark = chat.watermarkAtOnce else { return nil }
+        return audienceChangesAtOnce(upTo: watermark)
+    }
+
+    /// The result of ``audienceChangesAtOnce(in:)`` for a log that ends at `watermark`.
+    public nonisolated func audienceChangesAtOnce(upTo watermark: Timetoken) -> UInt64? {
+        guard loop.isCurrent else { return nil }
         return loop.enter(service.hub) { $0.isRunning && $0.position >= watermark ? $0.audienceChanges : nil }
     }
 
@@ -135,16 +145,12 @@ extension LongPollTable {
     }
 
     private func sendAgain(_ isConcerned: (PollRequest) -> Bool) {
-        for entry in waiting.values where isConcerned(entry.poll.order) {
-            entry.poll.sendAgain(in: self)
-        }
+        for poll in waiting where isConcerned(poll.order) { poll.sendAgain(in: self) }
     }
 
     /// Ends the polls that the closure selects. Their responses contain the events that have arrived, if any.
     public func finish(_ isConcerned: (PollRequest) -> Bool) {
-        for entry in waiting.values where isConcerned(entry.poll.order) {
-            entry.poll.finish(in: self)
-        }
+        for poll in waiting where isConcerned(poll.order) { poll.finish(in: self) }
     }
 }
 
@@ -233,7 +239,7 @@ extension LongPollTable {
     /// log was read. A long range, or a range to which a filter applies, is read off the loop, because the read may
     /// take long and the loop serves all connections.
     private nonisolated(nonsending) func missed(
-        _ order: PollRequest, _ chat: ChatAccess, at place: Place
+        _ order: PollRequest, _ chat: ChatAccess, at place: Attachment
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         guard order.after < place.position else { return ([], place.position) }
         if place.position <= order.after.adding(Self.shortRange) && order.selection.filter == nil
@@ -248,7 +254,7 @@ extension LongPollTable {
     }
 
     private nonisolated(nonsending) static func read(
-        _ order: PollRequest, _ chat: ChatAccess, at place: Place
+        _ order: PollRequest, _ chat: ChatAccess, at place: Attachment
     ) async throws(ChatError) -> (events: [Event], reached: Timetoken) {
         let deadline = ContinuousClock.now + readingTime
         var position = order.after
@@ -265,7 +271,7 @@ extension LongPollTable {
 
     /// The result of attaching a poll to the hub: the hub's position at that time, and the channels that the poll's
     /// device may read (`audienceSnapshot`; nil for a poll that does not belong to a device).
-    struct Place {
+    struct Attachment {
         let position: Timetoken
         let audienceSnapshot: AudienceSnapshot?
         /// True when the poll's groups, or the channels that its user may read, changed after they were looked up and
@@ -275,13 +281,13 @@ extension LongPollTable {
 
     /// Attaches a poll to the hub. The poll receives every event after the returned position and must read the log up
     /// to that position.
-    func attach(_ poll: LongPoll) throws(ChatError) -> Place {
+    func attach(_ poll: LongPoll) throws(ChatError) -> Attachment {
         if let refusal = refusal(of: poll.order.caller, from: nil) { throw refusal }
         let isOutdated = isOutdated(poll.order)
-        let place = loop.enter(service.hub) { hub -> Place? in
+        let place = loop.enter(service.hub) { hub -> Attachment? in
             guard hub.isRunning else { return nil }
             hub.attach(poll, to: poll.order.selection)
-            return Place(
+            return Attachment(
                 position: hub.position(of: poll.order.selection.channels.app),
                 audienceSnapshot: hub.audienceSnapshot(of: poll.order.selection), isOutdated: isOutdated)
         }
@@ -307,22 +313,22 @@ extension LongPollTable {
 
     private func enter(_ poll: LongPoll, _ reply: DeferredResponse) {
         heldSinceStart += 1
-        let number = heldSinceStart
+        count += 1
         let due = secondTimer.now + UInt64(max(1, poll.order.hold.components.seconds))
-        dueAt[due, default: []].insert(number)
-        waiting[number] = Entry(
-            poll: poll, owner: owners.enter(poll.order.caller, from: reply.remoteAddress), address: reply.remoteAddress,
-            due: due)
-        poll.held(as: number)
+        poll.place = Place(
+            owner: owners.enter(poll.order.caller, from: reply.remoteAddress), address: reply.remoteAddress, due: due)
+        dueAt[due, default: []].insert(poll)
         secondTimer.start()
     }
 
     /// Removes a poll that has ended from the hub and the table.
-    func forget(_ poll: LongPoll, number: UInt64?) {
+    func forget(_ poll: LongPoll) {
         loop.enter(service.hub) { $0.detach(poll, from: poll.order.selection) }
-        guard let number, let entry = waiting.removeValue(forKey: number) else { return }
-        dueAt[entry.due]?.remove(number)
-        owners.leave(entry.owner, from: entry.address)
+        guard let place = poll.place else { return }
+        poll.place = nil
+        count -= 1
+        dueAt[place.due]?.remove(at: place)
+        owners.leave(place.owner, from: place.address)
     }
 
     /// Adds a poll to the list of polls with unexamined events. In one of the next iterations of the loop, the poll's
@@ -363,21 +369,34 @@ extension LongPollTable {
     private func tick(_ tick: UInt64) -> Bool {
         let ended = Set(owners.ended(at: service.clock.now).map { ObjectIdentifier($0) })
         if !ended.isEmpty { recheck { ended.contains(ObjectIdentifier($0)) } }
-        for number in dueAt.removeValue(forKey: tick) ?? [] {
-            waiting[number]?.poll.finish(in: self)
-        }
-        return !waiting.isEmpty
+        for poll in dueAt.removeValue(forKey: tick) ?? [] { poll.finish(in: self) }
+        return count > 0
     }
 
     /// Ends the selected polls whose credentials are no longer valid or must be checked again.
     private func recheck(_ isConcerned: (ConnectionOwner) -> Bool) {
-        for entry in waiting.values where isConcerned(entry.owner) {
-            let formatter = entry.poll.order.formatter
-            if !formatter.isInForce(entry.poll.order) {
-                entry.poll.fail(Self.endedCredential, in: self)
+        for poll in waiting where poll.place.map({ isConcerned($0.owner) }) == true {
+            let formatter = poll.order.formatter
+            if !formatter.isInForce(poll.order) {
+                poll.fail(Self.endedCredential, in: self)
             } else if formatter.needsRecheck {
-                entry.poll.sendAgain(in: self)
+                poll.sendAgain(in: self)
             }
         }
+    }
+}
+
+extension [LongPoll] {
+    fileprivate mutating func insert(_ poll: LongPoll) {
+        poll.place?.index = count
+        append(poll)
+    }
+
+    /// Removes the poll with this place. The last poll takes the place.
+    fileprivate mutating func remove(at place: LongPollTable.Place) {
+        let last = removeLast()
+        guard place.index < count else { return }
+        self[place.index] = last
+        last.place?.index = place.index
     }
 }
