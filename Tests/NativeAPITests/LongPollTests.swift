@@ -215,6 +215,29 @@ private struct SilentVoice: PollFormatter {
         }
     }
 
+    @Test("frees its slot when it ends before it begins to wait")
+    func dropped() async throws {
+        var limits = Limits()
+        limits.streamsPerApp = 1
+        try await StreamHarness.run(limits: limits) { gateway in
+            let polls = gateway.streams.polls
+            let selection = Selection(channels: ChannelSet(app: StreamHarness.app, patterns: [.exact("a")]))
+            let order = PollRequest(
+                caller: gateway.chat.caller, selection: selection, limit: 10,
+                after: try await gateway.chat.watermark(), hold: .seconds(1), formatter: SilentVoice())
+            for _ in 1...3 {
+                let begins = try await polls.loop.run(on: polls) { _ throws(ChatError) in
+                    try polls.followAtOnce(order, in: gateway.chat, from: .loopback) != nil
+                }
+                #expect(begins)
+            }
+            let owner = try polls.owners.admit(gateway.chat.caller, from: .loopback)
+            #expect(throws: ChatError.self) { try polls.owners.admit(gateway.chat.caller, from: .loopback) }
+            polls.owners.leave(owner, from: .loopback)
+            #expect(polls.owners.refusal(of: gateway.chat.caller, from: .loopback) == nil)
+        }
+    }
+
     @Test("of a user's own channel ends when the key of its token no longer covers that channel")
     func ownChannel() async throws {
         try await StreamHarness.run { gateway in

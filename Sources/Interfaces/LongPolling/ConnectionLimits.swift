@@ -104,34 +104,36 @@ public final class ConnectionLimits: Sendable {
     public func refusal(
         of caller: Caller, from address: RemoteAddress?, replacing replaced: RemoteAddress? = nil
     ) -> ChatError? {
-        let going = replaced == nil ? 0 : 1
         let limits = limits
         return table.withLock { table in
-            let owner = table.entries[caller]?.owner
-            if Self.isFull(table.count - going, limits.streamsInGateway) {
-                return ChatError(
-                    .overloaded, "the gateway has reached its limit of open streams and polls; try again later",
-                    retryAfter: .seconds(10))
-            }
-            if let address,
-                Self.isFull((table.perAddress[address] ?? 0) - (replaced == address ? 1 : 0), limits.streamsPerAddress)
-            {
-                return Self.tooMany("address", limits.streamsPerAddress)
-            }
-            let ofApp = owner?.ofApp ?? table.perApp[caller.app]
-            if Self.isFull((ofApp?.value ?? 0) - going, limits.streamsPerApp) {
-                return Self.tooMany("app", limits.streamsPerApp)
-            }
-            let ofKey = owner?.ofKey ?? table.perKey[ConnectionOwner.Key(caller)]
-            if Self.isFull((ofKey?.value ?? 0) - going, limits.streamsPerKey) {
-                return Self.tooMany("key", limits.streamsPerKey)
-            }
-            let ofUser = owner == nil ? User(caller).flatMap { table.perUser[$0] } : owner?.ofUser
-            if let ofUser, Self.isFull(ofUser.value - going, limits.streamsPerUser) {
-                return Self.tooMany("user", limits.streamsPerUser)
-            }
-            return nil
+            Self.refusal(of: caller, table.entries[caller]?.owner, from: address, replacing: replaced, table, limits)
         }
+    }
+
+    private static func refusal(
+        of caller: Caller, _ owner: ConnectionOwner?, from address: RemoteAddress?, replacing replaced: RemoteAddress?,
+        _ table: Table, _ limits: Limits
+    ) -> ChatError? {
+        let going = replaced == nil ? 0 : 1
+        if isFull(table.count - going, limits.streamsInGateway) {
+            return ChatError(
+                .overloaded, "the gateway has reached its limit of open streams and polls; try again later",
+                retryAfter: .seconds(10))
+        }
+        if let address, limits.streamsPerAddress > 0,
+            isFull((table.perAddress[address] ?? 0) - (replaced == address ? 1 : 0), limits.streamsPerAddress)
+        {
+            return tooMany("address", limits.streamsPerAddress)
+        }
+        let ofApp = owner?.ofApp ?? table.perApp[caller.app]
+        if isFull((ofApp?.value ?? 0) - going, limits.streamsPerApp) { return tooMany("app", limits.streamsPerApp) }
+        let ofKey = owner?.ofKey ?? table.perKey[ConnectionOwner.Key(caller)]
+        if isFull((ofKey?.value ?? 0) - going, limits.streamsPerKey) { return tooMany("key", limits.streamsPerKey) }
+        let ofUser = owner == nil ? User(caller).flatMap { table.perUser[$0] } : owner?.ofUser
+        if let ofUser, isFull(ofUser.value - going, limits.streamsPerUser) {
+            return tooMany("user", limits.streamsPerUser)
+        }
+        return nil
     }
 
     private static func isFull(_ count: Int, _ limit: Int) -> Bool { limit > 0 && count >= limit }
@@ -145,18 +147,41 @@ public final class ConnectionLimits: Sendable {
 
     /// Adds one stream or poll of the caller to the counts, and returns the owner of the stream or poll.
     public func enter(_ caller: Caller, from address: RemoteAddress) -> ConnectionOwner {
-        let countsAddress = limits.streamsPerAddress > 0
+        let limits = limits
         return table.withLock { table in
             let owner = table.entries[caller]?.owner ?? Self.addOwner(caller, to: &table)
-            table.count += 1
-            if countsAddress { table.perAddress[address, default: 0] += 1 }
-            owner.own.increase()
-            // The counts are kept even without a limit, because reloaded settings may set one.
-            owner.ofKey.increase()
-            owner.ofApp.increase()
-            owner.ofUser?.increase()
+            Self.add(owner, from: address, to: &table, limits)
             return owner
         }
+    }
+
+    /// Adds one stream or poll of the caller to the counts, unless a limit is reached. Returns the owner of the stream or
+    /// poll.
+    ///
+    /// - Throws: the error that ``refusal(of:from:replacing:)`` returns.
+    func admit(_ caller: Caller, from address: RemoteAddress) throws(ChatError) -> ConnectionOwner {
+        let limits = limits
+        return try table.withLock { table throws(ChatError) in
+            let known = table.entries[caller]?.owner
+            if let refusal = Self.refusal(of: caller, known, from: address, replacing: nil, table, limits) {
+                throw refusal
+            }
+            let owner = known ?? Self.addOwner(caller, to: &table)
+            Self.add(owner, from: address, to: &table, limits)
+            return owner
+        }
+    }
+
+    private static func add(
+        _ owner: ConnectionOwner, from address: RemoteAddress, to table: inout Table, _ limits: Limits
+    ) {
+        table.count += 1
+        if limits.streamsPerAddress > 0 { table.perAddress[address, default: 0] += 1 }
+        owner.own.increase()
+        // The counts are kept even without a limit, because reloaded settings may set one.
+        owner.ofKey.increase()
+        owner.ofApp.increase()
+        owner.ofUser?.increase()
     }
 
     private static func addOwner(_ caller: Caller, to table: inout Table) -> ConnectionOwner {

@@ -180,24 +180,32 @@ extension LongPollTable {
             return isShort && chat.hasMissedNothing(order.selection, after: order.after) ? hub.position : nil
         }
         guard let position else { return nil }
-        if let refusal = loop.enter(self, { $0.refusal(of: order.caller, from: address) }) { throw refusal }
+        guard !loop.enter(self, { $0.isDraining }) else { throw ChatError.notListening }
+        let owner = try owners.admit(order.caller, from: address)
         return DeferredStart { reply in
-            self.loop.enter(self) { $0.begin(order, reply, at: position) }
+            self.loop.enter(self) { $0.begin(order, owner, reply, at: position) }
         } onDrop: {
+            self.owners.leave(owner, from: address)
             self.loop.post { order.formatter.ended() }
         }
     }
 
     /// Attaches a poll to the hub and holds its response. `position` is the hub's position at which the poll was
     /// checked. The limits and the credential were checked in the same step of the loop, so they are not checked again.
-    private func begin(_ order: PollRequest, _ reply: DeferredResponse, at position: Timetoken) {
+    private func begin(
+        _ order: PollRequest, _ owner: ConnectionOwner, _ reply: DeferredResponse, at position: Timetoken
+    ) {
         let poll = LongPoll(self, order)
         let hasMissedNothing = loop.enter(service.hub) { hub in
             hub.attach(poll, to: order.selection)
             return hub.isRunning && hub.position == position
         }
-        guard hasMissedNothing, !isDraining else { return poll.sendAgain(with: reply, in: self) }
-        if poll.wait(with: reply, in: self) { enter(poll, reply) }
+        guard hasMissedNothing, !isDraining else {
+            owners.leave(owner, from: reply.remoteAddress)
+            return poll.sendAgain(with: reply, in: self)
+        }
+        enter(poll, owner, reply)
+        _ = poll.wait(with: reply, in: self)
     }
 
     /// Reads the events that the client has missed. If there are none, attaches the poll to the hub.
@@ -308,15 +316,14 @@ extension LongPollTable {
             return poll.fail(refusal, in: self)
         }
         guard poll.order.formatter.isInForce(poll.order) else { return poll.fail(Self.endedCredential, in: self) }
-        enter(poll, reply)
+        enter(poll, owners.enter(poll.order.caller, from: reply.remoteAddress), reply)
     }
 
-    private func enter(_ poll: LongPoll, _ reply: DeferredResponse) {
+    private func enter(_ poll: LongPoll, _ owner: ConnectionOwner, _ reply: DeferredResponse) {
         heldSinceStart += 1
         count += 1
         let due = secondTimer.now + UInt64(max(1, poll.order.hold.components.seconds))
-        poll.place = Place(
-            owner: owners.enter(poll.order.caller, from: reply.remoteAddress), address: reply.remoteAddress, due: due)
+        poll.place = Place(owner: owner, address: reply.remoteAddress, due: due)
         dueAt[due, default: []].insert(poll)
         secondTimer.start()
     }
