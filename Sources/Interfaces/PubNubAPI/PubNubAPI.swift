@@ -136,9 +136,8 @@ public struct PubNubAPI: Sendable {
         for rule: AccessRule? = nil, to router: inout Router,
         starting action: @escaping @Sendable (WireRequest) throws -> Handler.Reply
     ) {
-        @Sendable func begin(_ request: WireRequest) throws -> Handler.Reply {
+        @Sendable func begin(_ request: consuming WireRequest) throws -> Handler.Reply {
             do {
-                var request = request
                 request.token = try admit(&request, rule)
                 switch try start(action, request, family) {
                 case .now(let response): return .now(response)

@@ -3,8 +3,8 @@ import ChatModel
 import Locking
 
 /// The channel list of a subscribe call, without the channels of groups. A client repeats its list in every call, and
-/// polls with the same list share its storage while they wait.
-struct ChannelList: Sendable {
+/// polls with the same list share it while they wait.
+final class ChannelList: Sendable {
     let names: [String]
     let match: SubscriptionMatch
     /// The selection of all events in the channels.

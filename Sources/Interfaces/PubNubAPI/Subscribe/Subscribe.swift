@@ -3,7 +3,6 @@ import ChatModel
 import LongPolling
 import HTTPServer
 import JSON
-import Signing
 
 extension PubNubAPI {
     /// `GET /v2/subscribe/{s}/{C}/0`: returns events to a subscriber. A request without a cursor (a handshake) gets the
@@ -20,9 +19,9 @@ extension PubNubAPI {
     /// Starts a poll without waiting; returns nil if this is not possible.
     private func poll(_ parameters: SubscribeParameters, _ chat: ChatAccess) throws -> DeferredStart? {
         guard parameters.cursor > .zero, let watermark = chat.watermarkAtOnce,
-            let wanted = try SubscribeRequest.lookedUpAtOnce(parameters, chat, polls, presenceTimeouts)
+            let wanted = try SubscribeRequest.lookedUpAtOnce(parameters, chat, polls, presenceTimeouts, upTo: watermark)
         else { return nil }
-        let (order, formatter) = order(wanted, parameters, upTo: watermark)
+        let (order, formatter) = order(wanted, parameters, chat, upTo: watermark)
         guard let opening = try polls.followAtOnce(order, in: chat, from: parameters.request.request.remoteAddress)
         else { return nil }
         guard let user = wanted.user, let holder = formatter.holder else { return opening }
@@ -47,7 +46,7 @@ extension PubNubAPI {
             }
             return SubscribePrinter.answer(PollBatch([], limit: 1, upTo: position), to: wanted.subscriber)
         }
-        let (order, formatter) = order(wanted, parameters, upTo: try await chat.watermark())
+        let (order, formatter) = order(wanted, parameters, chat, upTo: try await chat.watermark())
         do {
             if let user = wanted.user, let holder = formatter.holder {
                 try await chat.appear(
@@ -66,13 +65,13 @@ extension PubNubAPI {
     /// Returns the poll of a request. A cursor that is too old is replaced by the oldest position. A cursor after the
     /// end of the log is replaced by the end.
     private func order(
-        _ wanted: SubscribeRequest, _ parameters: SubscribeParameters, upTo watermark: Timetoken
+        _ wanted: SubscribeRequest, _ parameters: SubscribeParameters, _ chat: ChatAccess, upTo watermark: Timetoken
     ) -> (PollRequest, SubscribeFormatter) {
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let request = parameters.request
         let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
-        var caller = parameters.keyset.caller
-        caller.expires = request.token?.expires
+        var caller = chat.caller
+        if let token = request.token { caller.expires = token.expires }
         var order = PollRequest(
             caller: caller, selection: wanted.selection, limit: Self.itemsMost,
             after: max(min(wanted.cursor, watermark), oldest), hold: limits.pubnubPollHold, formatter: formatter)
@@ -106,7 +105,6 @@ private final class SubscribeFormatter: PollFormatter {
     private let duration: Duration
     private let user: String?
     /// The id under which the user is present while the poll waits; nil when the poll does not make its user present.
-    /// The id is short enough for Swift to store it without an allocation.
     let holder: HolderID?
 
     /// The token that authorized the poll; nil if none was needed.
@@ -119,9 +117,7 @@ private final class SubscribeFormatter: PollFormatter {
         self.service = service
         duration = wanted.duration
         user = wanted.user
-        holder =
-            wanted.user == nil || wanted.place.channels.isEmpty
-            ? nil : HolderID(SystemRandomSource().token(prefix: "p_", bytes: 8))
+        holder = wanted.user == nil || wanted.place.channels.isEmpty ? nil : .ofPoll()
     }
 
     var hasFilter: Bool { reader.filter != nil }

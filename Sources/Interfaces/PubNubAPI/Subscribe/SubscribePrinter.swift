@@ -71,7 +71,8 @@ final class SubscribePrinter: Sendable {
 
     /// Returns the response to one waiting subscriber.
     func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
-        if let last = last.withLock({ $0 }), last.isOf(batch, reader) { return last.response }
+        let known = last.withLock { $0?.isOf(batch, reader) == true ? $0?.response : nil }
+        if let known { return known }
         let response = Self.answer(batch, to: reader)
         let new = Last(
             app: reader.app, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
@@ -124,11 +125,18 @@ final class SubscribePrinter: Sendable {
 }
 
 /// A subscriber and its subscriptions: the parts of a request that are stored while it waits. Thousands may wait.
-struct Subscriber: Sendable {
+final class Subscriber: Sendable {
     let app: AppID
     let subscribeKey: String
     let match: SubscriptionMatch
     let filter: Filter?
+
+    init(app: AppID, subscribeKey: String, match: SubscriptionMatch, filter: Filter?) {
+        self.app = app
+        self.subscribeKey = subscribeKey
+        self.match = match
+        self.filter = filter
+    }
 
     /// Returns true when the subscriber receives the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {

@@ -4,8 +4,8 @@ import LongPolling
 import JSON
 
 /// The parameters of a subscribe call: channels, wildcards and groups, each for messages or for presence events, and
-/// the position from which to continue.
-struct SubscribeParameters: Sendable {
+/// the position from which to continue. A class, because the parameters are passed on several times.
+final class SubscribeParameters: Sendable {
     let request: WireRequest
     let keyset: Keyset
     /// The channels and wildcards of the request, without its groups.
@@ -21,8 +21,6 @@ struct SubscribeParameters: Sendable {
     /// - Throws: `WireError.unreadable` for an invalid name or cursor, and unless there are 1 to
     ///   `Limits.streamChannels` names; `.malformed` for an invalid filter.
     init(_ request: WireRequest, _ keyset: Keyset, _ lists: ChannelLists, _ limits: Limits) throws {
-        self.request = request
-        self.keyset = keyset
         list = try lists.list(of: request, keyset.app, limits)
         groupNames = request.list("channel-group")
         guard (1...limits.streamChannels).contains(list.names.count + groupNames.count) else {
@@ -33,11 +31,13 @@ struct SubscribeParameters: Sendable {
         filter = try request["filter-expr"].map { text throws(ChatError) in
             try Filter(text, dialect: .pubnub, limits: limits)
         }
+        self.request = request
+        self.keyset = keyset
     }
 }
 
 /// A subscribe call whose channels are known.
-struct SubscribeRequest: Sendable {
+final class SubscribeRequest: Sendable {
     let subscriber: Subscriber
     /// The selection of all events in the channels of the subscriber. ``Subscriber/wants(_:_:)`` then selects the events
     /// that the subscriber receives.
@@ -76,12 +76,14 @@ struct SubscribeRequest: Sendable {
 
     /// Completes a subscribe call that needs no lookup, if this is possible without waiting; returns nil for any other.
     ///
+    /// - Parameter watermark: the end of the app's log.
     /// - Throws: `WireError` for too many channels.
     static func lookedUpAtOnce(
-        _ parameters: SubscribeParameters, _ chat: ChatAccess, _ polls: LongPollTable, _ timeouts: PresenceTimeouts
+        _ parameters: SubscribeParameters, _ chat: ChatAccess, _ polls: LongPollTable, _ timeouts: PresenceTimeouts,
+        upTo watermark: Timetoken
     ) throws -> SubscribeRequest? {
-        guard parameters.groupNames.isEmpty, let audienceChanges = polls.audienceChangesAtOnce(in: chat),
-            parameters.user == nil || !chat.mayHaveBans
+        guard parameters.groupNames.isEmpty, parameters.user == nil || !chat.mayHaveBans,
+            let audienceChanges = polls.audienceChangesAtOnce(upTo: watermark)
         else { return nil }
         return try SubscribeRequest(parameters, GroupChannels(), nil, [], audienceChanges, chat.limits, timeouts)
     }
@@ -90,27 +92,26 @@ struct SubscribeRequest: Sendable {
         _ parameters: SubscribeParameters, _ held: GroupChannels, _ groups: GroupSelection?,
         _ bans: [RestrictionRecord], _ audienceChanges: UInt64, _ limits: Limits, _ timeouts: PresenceTimeouts
     ) throws {
-        let keyset = parameters.keyset
+        let app = parameters.keyset.app
         var match = parameters.list.match
         for group in parameters.groupNames {
             for channel in held[group] ?? [] { match.add(channel, of: group) }
         }
         let hasGroups = !parameters.groupNames.isEmpty
         selection =
-            hasGroups
-            ? Selection(channels: match.channels(in: keyset.app), isWire: true) : parameters.list.selection
+            hasGroups ? Selection(channels: match.channels(in: app), isWire: true) : parameters.list.selection
         for ban in bans { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
         self.groups = groups
         self.audienceChanges = audienceChanges
         cursor = parameters.cursor
         user = parameters.user
         subscriber = Subscriber(
-            app: keyset.app, subscribeKey: keyset.record.subscribeKey, match: match, filter: parameters.filter)
+            app: app, subscribeKey: parameters.keyset.record.subscribeKey, match: match, filter: parameters.filter)
         place = hasGroups ? try PresenceTarget(parameters.list.names, held, limits) : parameters.list.place
         states = place.states(parameters.request["state"], limits)
         // This is the last step, so that an invalid request does not change the timeout of its user.
         duration =
-            user.map { timeouts.duration(parameters.request.heartbeat, of: UserID($0, in: keyset.app), limits) }
+            user.map { timeouts.duration(parameters.request.heartbeat, of: UserID($0, in: app), limits) }
             ?? limits.presenceAge
     }
 }
@@ -123,13 +124,12 @@ extension String {
     var readsLikePresence: Bool {
         // Searches for hyphens first. Most names have none, and every name is checked for every event of every
         // subscriber.
-        var rest = utf8[...]
-        while let hyphen = rest.firstIndex(of: UInt8(ascii: "-")) {
-            rest = rest[hyphen...]
-            if rest.starts(with: Self.presenceSuffix.utf8) { return true }
-            rest = rest.dropFirst()
+        var text = self
+        return text.withUTF8 { bytes in
+            bytes.indices.contains { index in
+                bytes[index] == UInt8(ascii: "-") && bytes[index...].starts(with: Self.presenceSuffix.utf8)
+            }
         }
-        return false
     }
 
     var withoutPresence: String {

@@ -21,7 +21,15 @@ struct WireRequest: Sendable {
         self.request = request
         var text = request.path
         path = text.withUTF8 { Array(UnsafeBufferPointer(rebasing: $0.dropFirst())) }
-        segments = path.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        var segments: [ArraySlice<UInt8>] = []
+        segments.reserveCapacity(8)
+        var start = 0
+        for index in path.indices where path[index] == UInt8(ascii: "/") {
+            segments.append(path[start..<index])
+            start = index + 1
+        }
+        segments.append(path[start...])
+        self.segments = segments
     }
 
     var body: [UInt8] { request.body.bytes }
@@ -89,7 +97,7 @@ struct WireRequest: Sendable {
     /// The acting user that the request names; nil when the request names none. The name is not verified, unless an
     /// access token is bound to the user.
     func user() throws(ChatError) -> String? {
-        guard let user = self["uuid"], user.contains(where: { $0 != " " }) else { return nil }
+        guard let user = self["uuid"], user.utf8.contains(where: { $0 != UInt8(ascii: " ") }) else { return nil }
         try Names.check(user: user)
         return user
     }
@@ -98,10 +106,14 @@ struct WireRequest: Sendable {
 extension Timetoken {
     /// Parses up to 20 digits. A number above the largest timetoken becomes the largest timetoken.
     init?(wire text: String) {
-        guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
+        if let timetoken = Timetoken(text: text) {
+            self = timetoken
+        } else {
+            guard (1...20).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+                return nil
+            }
+            self = min(UInt64(text).map { Timetoken($0) } ?? .distantFuture, .distantFuture)
         }
-        self = min(UInt64(text).map { Timetoken($0) } ?? .distantFuture, .distantFuture)
     }
 
     /// The timetoken before this one. It converts an exclusive bound into an inclusive bound.
