@@ -94,6 +94,7 @@ final class HTTPConnection {
     /// Sends bytes of a response. If the socket does not accept all of them, the rest is sent when the client has read
     /// earlier bytes. If the connection has failed, the bytes are dropped; the library detects the failure when it reads.
     func send(_ bytes: UnsafeRawBufferPointer) {
+        guard !bytes.isEmpty else { return }
         guard unsent.isEmpty else { return unsent += bytes }
         let sent = sendto(descriptor, bytes.baseAddress, bytes.count, Socket.sendFlags, nil, 0)
         guard sent < bytes.count, sent >= 0 || errno == EAGAIN || errno == EINTR else { return }

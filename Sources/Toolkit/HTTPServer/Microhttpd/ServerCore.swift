@@ -268,6 +268,7 @@ extension ServerCore {
         var metrics = counters
         metrics.connections = connectionCount
         metrics.suspended = deferredSockets.count - idleDeferredSockets
+        metrics.congested = connectionsWithUnsent
         metrics.streams = streams.count
         metrics.streamTraffic = loop.delivery.statistics
         return metrics
