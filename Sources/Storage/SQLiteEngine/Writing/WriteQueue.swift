@@ -11,11 +11,11 @@ final class WriteQueue: Sendable {
     fileprivate static let batchDrafts = 2000
     /// The maximum number of bytes in one transaction.
     fileprivate static let batchBytes = 4 * 1024 * 1024
-    /// The maximum time that the writer waits for more requests before it begins a batch (200 µs). After a batch, many
+    /// The maximum time that the writer waits for more requests before it begins a batch (400 µs). After a batch, many
     /// of its callers immediately send their next request. If the writer committed only the first of these requests,
-    /// the others would wait for two commits. The writer therefore waits for about three quarters of the requests that
+    /// the others would wait for two commits. The writer therefore waits for about seven eighths of the requests that
     /// were in the last batch or in the queue at the end of that batch. A single caller never waits.
-    private static let gatherNanoseconds: UInt64 = 200_000
+    private static let gatherNanoseconds: UInt64 = 400_000
 
     fileprivate struct State: Sendable {
         var requests: [any WriteRequest] = []
@@ -152,7 +152,7 @@ final class WriteQueue: Sendable {
     /// many requests will arrive for the next batch.
     func countCallers() {
         monitor.withLock { state in
-            state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 3 / 4
+            state.enough = ((state.flight?.requests.count ?? 0) + state.requests.count) * 7 / 8
         }
     }
 
