@@ -256,8 +256,12 @@ extension NativeAPI {
     private func bearer(_ headers: Headers) throws(ChatError) -> Caller? {
         try headers.withValue(of: "Authorization") { field throws(ChatError) in
             let credential = try Self.credential(in: field)
+            // A token begins with "ey", the encoded form of `{` and a quotation mark or a space. The search for a key
+            // would compute the digest of the token.
+            let isToken = credential.starts(with: "ey".utf8)
+            if isToken, let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
             if let caller = service.keyring.caller(of: credential.span) { return caller }
-            if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+            if !isToken, let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
             throw UserTokens.unknown
         }
     }

@@ -8,7 +8,8 @@ import Signing
 ///
 /// Tokens are not stored. A token is valid only while its key is valid. A token names its key with `kid` in the header
 /// (a registered key) or with `iss` in the claims (the app whose secret signed the token). The algorithm depends only
-/// on the key (RFC 8725, 3.1). The digests of verified tokens are cached, so that each signature is verified once.
+/// on the key (RFC 8725, 3.1). Verified tokens are cached, so that each signature is verified once. Tokens in the cache
+/// are compared in constant time.
 final class UserTokens: Sendable {
     /// The result of verifying a token.
     private struct Known: Sendable {
@@ -29,7 +30,7 @@ final class UserTokens: Sendable {
 
     private let service: ChatService
     private let publicURL: String
-    private let known = Lock(GenerationCache<String, Known>(capacity: remembered))
+    private let known = Lock(GenerationCache<Secret, Known>(capacity: remembered))
 
     init(service: ChatService, publicURL: String) {
         self.service = service
@@ -42,12 +43,11 @@ final class UserTokens: Sendable {
     /// - Throws: `.unauthorized` for an invalid token. The message states the reason only if the signature is valid.
     func caller(of credential: Secret) throws(ChatError) -> Caller? {
         guard credential.bytes.count <= UserToken.textBytes else { return nil }
-        let digest = Keyring.digest(of: credential)
-        if let found = known.withLock({ $0.value(of: digest) }) { return try caller(found) }
+        if let found = known.withLock({ $0.value(of: credential) }) { return try caller(found) }
         guard let token = WebToken(String(decoding: credential.bytes, as: UTF8.self)) else { return nil }
         let found = try check(token)
         // Long tokens are not cached, because many of them would take much memory. They are rare.
-        if credential.bytes.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: digest) } }
+        if credential.bytes.count <= Self.rememberedBytes { known.withLock { $0.insert(found, for: credential) } }
         return try caller(found)
     }
 
@@ -77,7 +77,7 @@ final class UserTokens: Sendable {
             }
             caller.expires = [caller.expires, secret.until].compactMap(\.self).min()
         }
-        guard !service.isRevoked(caller) else {
+        guard !service.isRevoked(user: UserID(token.user, in: known.app), issued: token.issued) else {
             throw Self.refusal("the tokens of the user were revoked; get a new token")
         }
         service.keyring.recordUse(ofKey: known.credential, in: known.app)
