@@ -275,6 +275,8 @@ extension [(name: String, value: JSONText)] {
 /// - `{"$join":[…],"separator":", "}`: a text joined from several values.
 public struct Template: Sendable {
     let node: TemplateNode
+    /// The text that the template always produces; `nil` when the result depends on the context or is not a text.
+    public let constantText: String?
 
     /// Compiles a single template.
     ///
@@ -287,12 +289,9 @@ public struct Template: Sendable {
         self = template
     }
 
-    init(node: TemplateNode) { self.node = node }
-
-    /// The text that the template always produces; `nil` when the result depends on the context or is not a text.
-    public var constantText: String? {
-        guard case .constant(let value) = node else { return nil }
-        return value.string
+    init(node: TemplateNode) {
+        self.node = node
+        if case .constant(let value) = node { constantText = value.string } else { constantText = nil }
     }
 
     /// Renders the template.

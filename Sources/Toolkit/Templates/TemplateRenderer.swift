@@ -45,13 +45,17 @@ public struct TemplateRenderer {
     /// - Throws: ``TemplateError`` in the same cases as ``value(of:limitBytes:)``, and when the result has another
     ///   type.
     public mutating func text(
-        of template: Template, at pointer: String, limitBytes: Int
+        of template: Template, at pointer: @autoclosure () -> String, limitBytes: Int
     ) throws(TemplateError) -> String {
+        if case .constant(let value) = template.node, let text = template.constantText, value.count <= limitBytes {
+            try spend(1)
+            return text
+        }
         let value = try value(of: template, limitBytes: limitBytes)
         guard let text = value.scalarText else {
             throw .missing([
                 MissingValue(
-                    pointer: pointer, detail: "the result of the template must be a string, a number or a Boolean")
+                    pointer: pointer(), detail: "the result of the template must be a string, a number or a Boolean")
             ])
         }
         return text
