@@ -81,6 +81,6 @@ extension InboundRequest {
         guard let texts = list?.strings, texts.count.isMultiple(of: 2), let altered = altered?.strings else {
             return nil
         }
-        return (stride(from: 0, to: texts.count, by: 2).map { (texts[$0], texts[$0 + 1]) }, Set(altered))
+        return (stride(from: 0, to: texts.count, by: 2).map { (texts[$0], texts[$0 + 1]) }, altered)
     }
 }

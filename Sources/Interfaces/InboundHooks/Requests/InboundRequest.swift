@@ -58,8 +58,8 @@ public struct InboundRequest: Sendable {
     /// The delivery id of the sender, which a replay uses again; nil when the request was not verified.
     var identity: DeliveryIdentity?
     /// The names, in lower case, of headers and parameters whose values were masked or truncated.
-    let alteredHeaders: Set<String>
-    let alteredQuery: Set<String>
+    let alteredHeaders: [String]
+    let alteredQuery: [String]
 
     /// True for a request that was verified but not accepted. Its sender may never repeat the request, so the whole
     /// body is stored until the owner has corrected the cause.
@@ -144,20 +144,21 @@ extension InboundRequest {
     }
 
     /// The logged fields, and the lower-case names of the fields whose values were changed.
-    typealias StoredHeaders = (fields: [InboundPost.Field], altered: Set<String>)
+    typealias StoredHeaders = (fields: [InboundPost.Field], altered: [String])
 
     private static func covered(_ fields: [InboundPost.Field], _ source: Source) -> StoredHeaders {
-        var kept: StoredHeaders = ([], [])
+        var altered: [String] = []
         let signed = source.settings.options.header?.lowercased()
-        for field in fields.prefix(mostFields) {
+        let kept = fields.prefix(mostFields).map { field -> InboundPost.Field in
             let name = field.name.lowercased()
             let isSecret = name == signed || isSecret(name)
             let isLong = field.value.utf8.count > valueLimitBytes
-            let start = isLong ? String(decoding: field.value.utf8.prefix(valueLimitBytes), as: UTF8.self) : field.value
-            kept.fields.append((field.name, isSecret ? "***" : start))
-            if isSecret || isLong { kept.altered.insert(name) }
+            if isSecret || isLong { altered.append(name) }
+            if isSecret { return (field.name, "***") }
+            guard isLong else { return field }
+            return (field.name, String(decoding: field.value.utf8.prefix(valueLimitBytes), as: UTF8.self))
         }
-        return kept
+        return (kept, altered)
     }
 
     /// True for a name that contains one of ``secretParts``. Compares bytes, because every request has many fields and a
@@ -165,13 +166,13 @@ extension InboundRequest {
     private static func isSecret(_ name: String) -> Bool {
         var name = name
         return name.withUTF8 { name in
-            secretParts.contains { part in
-                let count = part.utf8CodeUnitCount
-                guard let start = name.baseAddress, name.count >= count else { return false }
-                let first = part.utf8Start[0]
-                return (0...name.count - count).contains {
-                    name[$0] == first && memcmp(start + $0, part.utf8Start, count) == 0
-                }
+            name.indices.contains { start in
+                firstLetters & 1 << UInt32(name[start] & 31) != 0
+                    && secretParts.contains { part in
+                        let count = part.utf8CodeUnitCount
+                        return name[start] == part.utf8Start[0] && count <= name.count - start
+                            && memcmp(name.baseAddress! + start, part.utf8Start, count) == 0
+                    }
             }
         }
     }
@@ -180,4 +181,8 @@ extension InboundRequest {
     private static let secretParts: [StaticString] = [
         "authorization", "cookie", "signature", "hmac", "token", "secret", "password", "api-key", "apikey", "api_key",
     ]
+
+    /// The first letters of ``secretParts`` as a bit set of their last five bits. The parts are compared only at these
+    /// letters.
+    private static let firstLetters: UInt32 = secretParts.reduce(0) { $0 | 1 << UInt32($1.utf8Start[0] & 31) }
 }

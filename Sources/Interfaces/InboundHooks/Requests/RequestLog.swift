@@ -104,18 +104,19 @@ final class RequestLog: Sendable {
         var sources: [RecordKey: RequestQueues] = [:]
         var bytes = 0
 
-        /// Adds a request, and drops the requests that exceed the bounds.
-        ///
-        /// - Returns: the record keys of the dropped requests.
-        mutating func add(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
+        /// Adds a request. Removes the requests that exceed the bounds, and passes them and their sources to `drop`.
+        mutating func add(
+            _ request: InboundRequest, of source: RecordKey, _ drop: (InboundRequest, RecordKey) -> Void
+        ) {
             // The queues are changed in place. A copy of them would copy all requests.
             let entry = Entry(request: request, bytes: request.cost)
             let gone = sources[source, default: RequestQueues()].add(entry, bounds)
             bytes += entry.bytes
-            bytes -= gone.reduce(0) { $0 + $1.bytes }
-            var keys = gone.map { $0.request.key(of: source) }
-            while bytes > bounds.bytesInAll, let key = dropOldest() { keys.append(key) }
-            return keys
+            for old in gone {
+                bytes -= old.bytes
+                drop(old.request, source)
+            }
+            while bytes > bounds.bytesInAll, let (old, source) = dropOldest() { drop(old, source) }
         }
 
         func requests(of source: RecordKey) -> [InboundRequest] {
@@ -135,7 +136,7 @@ final class RequestLog: Sendable {
             return keys
         }
 
-        private mutating func dropOldest() -> RecordKey? {
+        private mutating func dropOldest() -> (InboundRequest, RecordKey)? {
             let oldest = sources.min { left, right in
                 (left.value.oldest ?? .distantFuture) < (right.value.oldest ?? .distantFuture)
             }
@@ -144,13 +145,21 @@ final class RequestLog: Sendable {
             }
             bytes -= entry.bytes
             sources[key] = shelves.oldest == nil ? nil : shelves
-            return entry.request.key(of: key)
+            return (entry.request, key)
         }
     }
 
     private struct State {
         var latest: RequestLogPartition
         var whole: RequestLogPartition
+
+        /// Adds a request whose whole body is logged. Returns the record keys of the requests that exceed the bounds,
+        /// after removing them.
+        mutating func addWhole(_ request: InboundRequest, of source: RecordKey) -> [RecordKey] {
+            var keys: [RecordKey] = []
+            whole.add(request, of: source) { keys.append($0.key(of: $1)) }
+            return keys
+        }
     }
 
     private let state: Lock<State>
@@ -164,21 +173,41 @@ final class RequestLog: Sendable {
     /// Creates an id for a request. Its last part is random, because a counter would reveal the number of requests to
     /// other sources.
     static func id(at now: Timetoken) -> String {
-        "req_\(now.rawValue)_" + String(UInt64.random(in: 0..<1 << 48), radix: 36)
+        // The text is written from its end, and in one allocation.
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 36) { text in
+            var start = text.count
+            func put(_ byte: UInt8) {
+                start -= 1
+                text[start] = byte
+            }
+            func put(_ number: UInt64, radix: UInt64) {
+                var rest = number
+                repeat {
+                    let digit = UInt8(truncatingIfNeeded: rest % radix)
+                    put(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+                    rest /= radix
+                } while rest > 0
+            }
+            put(.random(in: 0..<1 << 48), radix: 36)
+            put(UInt8(ascii: "_"))
+            put(now.rawValue, radix: 10)
+            for byte in "_qer".utf8 { put(byte) }
+            return String(decoding: text[start...], as: UTF8.self)
+        }
     }
 
     func add(_ request: InboundRequest, of source: RecordKey) {
         state.withLock { state in
-            guard request.isKeptWhole else { return _ = state.latest.add(request, of: source) }
+            guard request.isKeptWhole else { return state.latest.add(request, of: source) { _, _ in } }
             // Additions and removals are passed to the archive under the lock, so that their order is kept.
             archive.keep(request, of: source)
-            archive.remove(state.whole.add(request, of: source))
+            archive.remove(state.addWhole(request, of: source))
         }
     }
 
     /// Adds a request that was stored before the start. Must be called with the oldest request first.
     func restore(_ request: InboundRequest, of source: RecordKey) {
-        state.withLock { archive.remove($0.whole.add(request, of: source)) }
+        state.withLock { archive.remove($0.addWhole(request, of: source)) }
     }
 
     /// The requests of a source, the newest first.
