@@ -47,8 +47,7 @@ extension PostReceiver {
         var trial = MappingTestResult(isVerified: true)
         trial.mappingVersion = draft == nil ? source.mappingVersion : nil
         let identity = verify(post, source, &trial)
-        let greeting = Greeting(source.settings)
-        trial.handshake = post.method == "POST" ? greeting.answerVerified(post) : greeting.answer(post)
+        trial.handshake = post.method == "POST" ? source.settings.answerVerified(post) : source.settings.answer(post)
         guard trial.handshake == nil else { return trial }
         await render(post, source, mapping, identity, &trial)
         return trial
@@ -84,7 +83,7 @@ extension PostReceiver {
             // source are never verified.
             let verifiers = try? source.settings.verifiers()
             guard let verifiers else { throw .mismatch }
-            let proof = try SignatureProof(post.message, verifiers, at: seconds)
+            let proof = try SignatureProof(post.message, verifiers, at: service.clock.now.unixSeconds)
             trial.secretIndex = proof.secretIndex
             return proof.identity
         } catch {

@@ -31,26 +31,30 @@ public final class PostReceiver: Sendable {
     /// The number of requests since the start, by `InboundRequest.Outcome`.
     public var metrics: [String: UInt64] { counters.withLock { $0 } }
 
-    /// Makes a source ready for a request. Called before the other methods, because another node may have just created
-    /// the source.
+    /// Returns a source for a request. Reads the changes of other nodes if the source is not in memory, because another
+    /// node may have just created it.
     ///
-    /// - Throws: the errors of the store.
-    public func prepare(_ source: String, in app: String? = nil) async throws(ChatError) {
+    /// - Throws: `.notFound` for an unknown source; the errors of the store.
+    @discardableResult
+    public func prepare(_ source: String, in app: String? = nil) async throws(ChatError) -> PreparedSource {
         try await registry.load(source, in: app)
+        return try known(source, in: app)
     }
 
-    /// True when a source is in memory, so that ``prepare(_:in:)`` need not be called.
-    public func isPrepared(_ source: String, in app: String? = nil) -> Bool {
-        registry.receiver(source, in: app) != nil
+    /// Returns a source that is in memory; nil when ``prepare(_:in:)`` must be called.
+    ///
+    /// - Parameter app: the app in the path; nil for the first app.
+    public func prepared(_ source: String, in app: String? = nil) -> PreparedSource? {
+        registry.receiver(source, in: app)
     }
 
     /// Accepts a post. Its events are durable when this method returns.
     ///
-    /// - Throws: the errors of ``start(_:for:in:)`` and ``finish(_:)``.
+    /// - Throws: `.notFound` for an unknown source; the errors of ``start(_:for:)`` and ``finish(_:)``.
     public func accept(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) async throws(ChatError) -> InboundReceipt {
-        switch try start(post, for: source, in: app) {
+        switch try start(post, for: known(source, in: app)) {
         case .accepted(let receipt): receipt
         case .verified(let verified): try await finish(verified)
         }
@@ -58,41 +62,37 @@ public final class PostReceiver: Sendable {
 
     /// Verifies a post. Also maps it and emits its events, if the mapping is short and nothing has to wait.
     ///
-    /// - Parameter app: the app in the path; nil for the first app.
-    /// - Throws: `.notFound` for an unknown source; `.unauthorized` with the slug `signature_invalid` for any invalid
-    ///   signature, in which case no event is stored; `.tooLarge` when the body exceeds its limit; `.tooMany` when the
-    ///   app exceeds its rate.
-    public func start(
-        _ post: InboundPost, for source: String, in app: String? = nil
-    ) throws(ChatError) -> StartedPost {
-        guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
+    /// - Throws: `.unauthorized` with the slug `signature_invalid` for any invalid signature, in which case no event is
+    ///   stored; `.tooLarge` when the body exceeds its limit; `.tooMany` when the app exceeds its rate.
+    public func start(_ post: InboundPost, for source: PreparedSource) throws(ChatError) -> StartedPost {
         do throws(ChatError) {
             try checkSize(post)
         } catch {
-            recordTooLarge(post, bytes: post.body.count, for: source, in: app)
+            recordTooLarge(post, bytes: post.body.count, for: source)
             throw error
         }
-        var request = begin(post, receiver.source)
+        var request = begin(post, source)
         do throws(SignatureRejection) {
-            let proof = try SignatureProof(post.message, receiver.verifiers, at: seconds)
+            let proof = try SignatureProof(post.message, source.verifiers, at: request.at.unixSeconds)
             request.identity = proof.identity
             request.secretIndex = proof.secretIndex
         } catch {
             request.reason = error.description
-            record(error, of: receiver.source)
+            record(error, of: source.source)
             let refusal = ChatError(.unauthorized, "the signature is not valid", slug: "signature_invalid")
-            log(request, receiver.source) { $0.record(refusal) }
+            log(request, source) { $0.record(refusal) }
             throw refusal
         }
         // The request is counted after its verification, so that unverified requests do not count against the app's
         // rate.
+        let chat = chat(for: source)
         do throws(ChatError) {
-            try service.keyring.app(receiver.source.app)?.meters?.admitRequest(at: service.clock.now)
+            try chat.caller.meters?.admitRequest(at: request.at)
         } catch {
-            log(request, receiver.source) { $0.record(error, of: post) }
+            log(request, source) { $0.record(error, of: post) }
             throw error
         }
-        return mapAndEmit(VerifiedPost(post: post, source: receiver.source, request: request))
+        return mapAndEmit(VerifiedPost(post: post, source: source, request: request), chat)
     }
 
     /// Logs a post that was not read because it is larger than ``bodyLimitBytes``. The log contains nothing of its
@@ -100,7 +100,11 @@ public final class PostReceiver: Sendable {
     ///
     /// - Parameter bytes: the size of the body; nil when unknown.
     public func recordTooLarge(_ post: InboundPost, bytes: Int?, for source: String, in app: String? = nil) {
-        guard let source = registry.receiver(source, in: app)?.source else { return }
+        guard let source = registry.receiver(source, in: app) else { return }
+        recordTooLarge(post, bytes: bytes, for: source)
+    }
+
+    private func recordTooLarge(_ post: InboundPost, bytes: Int?, for source: PreparedSource) {
         var post = post
         post.body = []
         log(begin(post, source), source) { request in
@@ -112,10 +116,8 @@ public final class PostReceiver: Sendable {
     /// Returns true for a post that must be rejected because of its `Content-Encoding`. Such a post is logged. A post
     /// with a `Content-Encoding` is rejected if the source verifies signatures of the body: the sender signed the
     /// encoded bytes, and only the decoded bytes are available.
-    public func refusesEncoding(of post: InboundPost, for source: String, in app: String? = nil) -> Bool {
-        guard let source = registry.receiver(source, in: app)?.source, Self.isEncoded(post, for: source) else {
-            return false
-        }
+    public func refusesEncoding(of post: InboundPost, for source: PreparedSource) -> Bool {
+        guard Self.isEncoded(post, for: source.source) else { return false }
         log(begin(post, source), source) { $0.record(ChatError(.malformed, Self.encodingRefusal)) }
         return true
     }
@@ -127,9 +129,9 @@ public final class PostReceiver: Sendable {
     public func answerChallenge(
         _ post: InboundPost, for source: String, in app: String? = nil
     ) throws(ChatError) -> HandshakeResponse? {
-        guard let receiver = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
-        guard let answer = Greeting(receiver.source.settings).answer(post) else { return nil }
-        log(begin(post, receiver.source), receiver.source) { request in
+        let source = try known(source, in: app)
+        guard let answer = source.source.settings.answer(post) else { return nil }
+        log(begin(post, source), source) { request in
             request.outcome = answer.status == 403 ? .signatureInvalid : .handshake
             if answer.status == 403 {
                 request.reason = "the parameter hub.verify_token is not the verify_token of the source"
@@ -179,11 +181,13 @@ public final class PostReceiver: Sendable {
         guard logged.outcome != .handshake else { throw Self.notReplayable }
         try Self.requireComplete(logged)
         let post = logged.post(url: url)
-        var request = begin(post, source)
+        // The signature was verified when the post arrived.
+        let prepared = PreparedSource(source, verifiers: [])
+        var request = begin(post, prepared)
         request.identity = identity
         request.secretIndex = logged.secretIndex
         request.replayOf = id
-        switch mapAndEmit(VerifiedPost(post: post, source: source, request: request)) {
+        switch mapAndEmit(VerifiedPost(post: post, source: prepared, request: request), chat(for: prepared)) {
         case .accepted(let receipt): return receipt
         case .verified(let verified): return try await finish(verified)
         }
@@ -191,7 +195,10 @@ public final class PostReceiver: Sendable {
 }
 
 extension PostReceiver {
-    var seconds: Int64 { Int64(service.clock.now.rawValue / Timetoken.ticksPerSecond) }
+    private func known(_ source: String, in app: String?) throws(ChatError) -> PreparedSource {
+        guard let source = registry.receiver(source, in: app) else { throw SourceRegistry.unknown }
+        return source
+    }
 
     /// Reads a source and requires that the caller may change it.
     ///
@@ -231,12 +238,12 @@ extension PostReceiver {
         guard !request.isTruncated else { throw notReplayable }
     }
 
-    private func begin(_ post: InboundPost, _ source: Source) -> InboundRequest {
+    private func begin(_ post: InboundPost, _ source: PreparedSource) -> InboundRequest {
         let now = service.clock.now
-        return InboundRequest(post, id: RequestLog.id(at: now), at: now, by: source)
+        return InboundRequest(post, id: RequestLog.id(at: now), at: now, by: source.source)
     }
 
-    private func log(_ request: InboundRequest, _ source: Source, _ note: (inout InboundRequest) -> Void) {
+    private func log(_ request: InboundRequest, _ source: PreparedSource, _ note: (inout InboundRequest) -> Void) {
         var request = request
         note(&request)
         counters.withLock { $0[request.outcome.rawValue, default: 0] += 1 }
@@ -244,29 +251,30 @@ extension PostReceiver {
     }
 
     /// Maps a verified post and emits its events, if the mapping is short and nothing has to wait.
-    private func mapAndEmit(_ verified: VerifiedPost) -> StartedPost {
-        let (post, source) = (verified.post, verified.source)
-        if let answer = Greeting(source.settings).answerVerified(post) {
+    private func mapAndEmit(_ verified: VerifiedPost, _ chat: ChatAccess) -> StartedPost {
+        let source = verified.source.source
+        if let answer = source.settings.answerVerified(verified.post) {
             return accepted(InboundReceipt(handshake: answer), verified)
         }
         // A post with CloudEvents may be a batch. A mapping that fails here is applied once more by `finish`, which
         // reports its error.
-        guard post.body.count <= Self.quickBytes, !source.settings.mapping.needs.contains(.cloudevent),
+        guard verified.post.body.count <= Self.quickBytes, !source.settings.mapping.needsCloudEvents,
             var drafts = try? drafts(of: verified, TemplateLimits(steps: Self.quickSteps)), !drafts.isEmpty
         else { return .verified(verified) }
-        var started = verified
+        let stage: VerifiedPost.Stage
         do throws(ChatError) {
-            let chat = chat(for: source)
             let emit = try chat.start(&drafts)
             if case .emitted(let outcome) = emit { return accepted(InboundReceipt(events: outcome.events), verified) }
-            started.stage = .started(chat, emit)
+            stage = .started(chat, emit)
         } catch {
-            started.stage = .failed(error)
+            stage = .failed(error)
         }
+        var started = verified
+        started.stage = stage
         return .verified(started)
     }
 
-    /// Completes a post that ``start(_:for:in:)`` began. Its events are durable when this method returns.
+    /// Completes a post that ``start(_:for:)`` began. Its events are durable when this method returns.
     ///
     /// - Throws: `.tooLarge` when the mapped data or the work of the mapping exceeds its limit; `.malformed` for an
     ///   invalid body; `.invalid` with the slug `mapping_failed` and one fault for each reference without a value; the
@@ -278,7 +286,7 @@ extension PostReceiver {
             return receipt
         } catch {
             log(verified.request, verified.source) { $0.record(error, of: verified.post) }
-            await report(error, verified.source)
+            await report(error, verified.source.source)
             throw error
         }
     }
@@ -312,9 +320,9 @@ extension PostReceiver {
         return .accepted(receipt)
     }
 
-    private func chat(for source: Source) -> ChatAccess {
+    private func chat(for source: PreparedSource) -> ChatAccess {
         var caller = source.caller
-        caller.meters = service.keyring.app(caller.app)?.meters
+        if let meters = service.keyring.meters(of: caller.app) { caller.meters = meters }
         return service.chat(for: caller)
     }
 
@@ -325,7 +333,7 @@ extension PostReceiver {
     private static let quickSteps = 256
 
     private func drafts(of verified: VerifiedPost, _ work: TemplateLimits) throws(ChatError) -> [EventDraft] {
-        let (source, identity) = (verified.source, verified.request.identity ?? .none)
+        let (source, identity) = (verified.source.source, verified.request.identity ?? .none)
         var drafts: [EventDraft] = []
         let mapping = source.settings.mapping
         let bodies = try bodies(of: verified.post, source, mapping, identity)
@@ -342,9 +350,11 @@ extension PostReceiver {
     func bodies(
         of post: InboundPost, _ source: Source, _ mapping: Mapping, _ identity: DeliveryIdentity
     ) throws(ChatError) -> [MappedPost] {
-        var isNeeded = !mapping.needs.isDisjoint(with: [.body, .form, .cloudevent])
+        var isNeeded = mapping.needsBody
         if case .bodyPointer = identity { isNeeded = true }
-        let bodies = isNeeded ? try PostBody.read(post, needs: mapping.needs, limits: service.limits) : [.unread]
+        let bodies =
+            isNeeded
+            ? try PostBody.read(post, asCloudEvents: mapping.needsCloudEvents, limits: service.limits) : [.unread]
         return bodies.map { MappedPost(source: source.id, message: post.message, query: post.query, body: $0) }
     }
 
@@ -409,7 +419,7 @@ extension PostReceiver {
     }
 }
 
-/// The state of a post after ``PostReceiver/start(_:for:in:)``.
+/// The state of a post after ``PostReceiver/start(_:for:)``.
 public enum StartedPost: Sendable {
     /// The post is complete.
     case accepted(InboundReceipt)
@@ -425,8 +435,13 @@ public struct VerifiedPost: Sendable {
     }
 
     let post: InboundPost
-    let source: Source
+    let source: PreparedSource
     let request: InboundRequest
     /// The state of the emit; nil when the post is not mapped yet.
     var stage: Stage?
+}
+
+extension Timetoken {
+    /// The time in whole Unix seconds.
+    var unixSeconds: Int64 { Int64(rawValue / Self.ticksPerSecond) }
 }

@@ -241,6 +241,12 @@ public final class Keyring: Sendable {
     /// Returns the app with this id; nil when there is none.
     public func app(_ app: AppID) -> AppRecord? { contents.withLock { $0.apps[app] } }
 
+    /// Returns true when there is an app with this id.
+    public func contains(_ app: AppID) -> Bool { contents.withLock { $0.apps.index(forKey: app) != nil } }
+
+    /// Returns the meters of an app's rate limits; nil when the app does not exist or has no rate limits.
+    public func meters(of app: AppID) -> RateMeters? { contents.withLock { $0.apps[app]?.meters } }
+
     /// Returns the app with this subscribe key; nil when there is none.
     public func app(subscribeKey key: String) -> AppRecord? {
         contents.withLock { contents in contents.bySubscribeKey[ExactText(key)].flatMap { contents.apps[$0] } }

@@ -14,8 +14,10 @@ import Templates
 public struct Mapping: Sendable {
     /// The original text of the mapping.
     let text: JSONText
-    /// The parts of the post to which the mapping refers. Other parts may be absent or invalid.
-    let needs: Set<PostRoot>
+    /// True when the mapping refers to the body. Otherwise the body may be invalid.
+    let needsBody: Bool
+    /// True when the mapping refers to the CloudEvents of the body.
+    let needsCloudEvents: Bool
     let node: MappingNode
 
     /// The result of rendering the mapping for one body of a post.
@@ -56,7 +58,9 @@ public struct Mapping: Sendable {
             throw error
         }
         text = mapping
-        needs = Set(compiler.rootsUsed.compactMap(PostRoot.init(rawValue:)))
+        let roots = compiler.rootsUsed.compactMap(PostRoot.init(rawValue:))
+        needsBody = roots.contains { [.body, .form, .cloudevent].contains($0) }
+        needsCloudEvents = roots.contains(.cloudevent)
         self.node = node
     }
 

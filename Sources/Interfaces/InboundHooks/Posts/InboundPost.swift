@@ -82,22 +82,18 @@ public struct MappingTestResult: Sendable {
     public var errors: [ChatError] = []
 }
 
-/// Responds to the handshakes with which a source's provider verifies a URL.
-struct Greeting {
-    private let settings: SourceSettings
-
-    init(_ settings: SourceSettings) { self.settings = settings }
-
+/// The responses to the handshakes with which a source's provider verifies a URL.
+extension SourceSettings {
     /// Returns the response to a `GET` or `OPTIONS` request; nil when the request is not a handshake of the source's
     /// provider.
     func answer(_ post: InboundPost) -> HandshakeResponse? {
-        switch settings.handshake {
+        switch handshake {
         case .meta where post.method == "GET":
-            Handshakes.hub(query: post.query, tokens: [settings.verifyToken].compactMap { $0 }.map { Secret(text: $0) })
+            Handshakes.hub(query: post.query, tokens: [verifyToken].compactMap { $0 }.map { Secret(text: $0) })
         // This rule is also checked when settings are stored, but older records may violate it. Without the rule,
         // anyone could request the signature of a text as a token, and post that text as a signed body.
-        case .x where post.method == "GET" && settings.scheme.signsBodyAlone(settings.options):
-            settings.secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
+        case .x where post.method == "GET" && scheme.signsBodyAlone(options):
+            secrets.first.flatMap { Handshakes.crc(query: post.query, secret: Secret(text: $0)) }
         case .cloudevents where post.method == "OPTIONS": CloudEventsValidation.answer(header: post.message.header)
         case .none, .slack, .meta, .x, .cloudevents: nil
         }
@@ -106,7 +102,7 @@ struct Greeting {
     /// Returns the response to a verified post; nil when the post is not a handshake.
     func answerVerified(_ post: InboundPost) -> HandshakeResponse? {
         // A handshake is short. The limit avoids parsing every post twice.
-        guard settings.handshake == .slack, post.body.count <= 8 * 1024,
+        guard handshake == .slack, post.body.count <= 8 * 1024,
             // A body that cannot be parsed is not a handshake. The mapping of the post reports the error.
             let root = try? JSONDocument(post.body, limits: JSONLimits(depth: 16), numbers: .lenient).root
         else { return nil }

@@ -20,24 +20,22 @@ struct PostBody {
     /// parsed by its content type. A form gives its fields, or the JSON in its field `payload`. Any other content gives
     /// a text. Without a content type, only JSON is accepted.
     ///
+    /// - Parameter asCloudEvents: true to recognize CloudEvents, false to treat them like any other body.
     /// - Throws: `.malformed` for an invalid form, CloudEvent or JSON document.
     static func read(
-        _ post: InboundPost, needs: Set<PostRoot>, limits: Limits
+        _ post: InboundPost, asCloudEvents: Bool, limits: Limits
     ) throws(ChatError) -> [PostBody] {
-        let media = MediaName(post.message.header("content-type") ?? "")
-        if needs.contains(.cloudevent) {
-            if let events = try CloudEventPost.read(post, media, limits) {
-                return events.map { PostBody(json: $0.isStructured ? $0.text : $0.data, cloudEvent: $0) }
-            }
+        if asCloudEvents, let events = try CloudEventPost.read(post, post.message.media, limits) {
+            return events.map { PostBody(json: $0.isStructured ? $0.text : $0.data, cloudEvent: $0) }
         }
-        if media.isForm, !looksLikeJSON(post.body) {
+        if !looksLikeJSON(post.body), post.message.media.isForm {
             guard let fields = FormFields.read(post.body) else {
                 throw ChatError(
                     .malformed, "the Content-Type is that of a form, but the body is not a form", slug: "bad_form")
             }
             return [PostBody(json: try FormFields.json(fields, limits), form: fields)]
         }
-        return [PostBody(json: try json(post.body, media, limits))]
+        return [PostBody(json: try json(post, limits))]
     }
 
     /// Returns true for a body that starts like JSON. A form never starts with these characters. Some tools send JSON
@@ -53,12 +51,13 @@ struct PostBody {
         try JSONDocument(bytes, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient).text
     }
 
-    private static func json(_ bytes: [UInt8], _ media: MediaName, _ limits: Limits) throws(ChatError) -> JSONText {
+    private static func json(_ post: InboundPost, _ limits: Limits) throws(ChatError) -> JSONText {
         do {
-            return try document(bytes, limits)
+            return try document(post.body, limits)
         } catch {
+            let media = post.message.media
             guard error.reason == .malformed, media.isOtherThanJSON, !media.isForm,
-                let text = String(validating: bytes, as: UTF8.self)
+                let text = String(validating: post.body, as: UTF8.self)
             else { throw ChatError(error) }
             return JSONText(string: text)
         }
@@ -77,6 +76,11 @@ struct MediaName {
     var isJSON: Bool { text == "application/json" || text.hasSuffix("+json") || text == "text/json" }
     var isForm: Bool { text == "application/x-www-form-urlencoded" }
     var isOtherThanJSON: Bool { !text.isEmpty && !isJSON }
+}
+
+extension SignedMessage {
+    /// The media type of the body; empty without a `Content-Type`.
+    var media: MediaName { MediaName(header("content-type") ?? "") }
 }
 
 extension PostBody {

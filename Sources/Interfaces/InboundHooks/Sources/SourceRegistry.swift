@@ -11,17 +11,10 @@ import Signing
 /// change through this registry takes effect immediately, a change by another process within a second. Every method
 /// requires the scope `manage`. A source of another app is `.notFound`, and its id can be used in this app.
 public final class SourceRegistry: Sendable {
-    /// A source that is ready to receive posts.
-    struct VerifiedSource: Sendable {
-        let source: Source
-        /// The verifiers of the source, one for each secret; empty when the source verifies nothing.
-        let verifiers: [any SignatureScheme]
-    }
-
     let service: ChatService
     let logger: Logger
     private struct State: Sendable {
-        var receivers: [RecordKey: VerifiedSource] = [:]
+        var receivers: [RecordKey: PreparedSource] = [:]
         /// The first app; nil until it is known. The paths of its sources do not contain the app's name.
         var firstApp: AppID?
     }
@@ -47,14 +40,14 @@ public final class SourceRegistry: Sendable {
     /// Finds a source by its id. Returns nil when it does not exist, or when its settings cannot be used.
     ///
     /// - Parameter app: the app in the path; nil for the first app.
-    func receiver(_ id: String, in app: String?) -> VerifiedSource? {
+    func receiver(_ id: String, in app: String?) -> PreparedSource? {
         // The sources of a deleted app are removed only some time after the app.
         key(of: id, in: app).flatMap { key in state.withLock { $0.receivers[key] } }
     }
 
     /// The key of a source's record; nil when the app does not exist.
     func key(of id: String, in app: String?) -> RecordKey? {
-        guard let app = app.map({ AppID($0) }) ?? state.withLock(\.firstApp), service.keyring.app(app) != nil else {
+        guard let app = app.map({ AppID($0) }) ?? state.withLock(\.firstApp), service.keyring.contains(app) else {
             return nil
         }
         return RecordKey(.source, id, in: app)
@@ -278,14 +271,14 @@ extension SourceRegistry {
 
     /// Prepares a source for posts. Nil for a source that cannot be used, whose posts are then rejected. This includes
     /// a source whose secrets cannot be decrypted, because its posts cannot be verified.
-    private func receiver(of record: Record) -> VerifiedSource? {
+    private func receiver(of record: Record) -> PreparedSource? {
         guard let source = Source(record, vault) else {
             logger.error(
                 "cannot parse the source's record; posts to it are rejected", metadata: ["source": "\(record.key.id)"])
             return nil
         }
         do throws(SignatureSchemeError) {
-            return VerifiedSource(source: source, verifiers: try source.settings.verifiers())
+            return PreparedSource(source, verifiers: try source.settings.verifiers())
         } catch {
             logger.error(
                 "cannot use the source's signature settings; posts to it are rejected",

@@ -10,19 +10,18 @@ extension NativeAPI {
     /// authenticates the service.
     @Sendable func postInbound(_ request: Request) throws -> Handler.Reply {
         let (source, app) = (request.name("source"), request.parameters["app"])
-        guard inbound.receiver.isPrepared(source, in: app) else {
+        guard let prepared = inbound.receiver.prepared(source, in: app) else {
             return .later {
-                try await inbound.receiver.prepare(source, in: app)
-                return try await accept(request, for: source, in: app).response()
+                try await accept(request, for: inbound.receiver.prepare(source, in: app)).response()
             }
         }
-        return try accept(request, for: source, in: app)
+        return try accept(request, for: prepared)
     }
 
-    private func accept(_ request: Request, for source: String, in app: String?) throws -> Handler.Reply {
+    private func accept(_ request: Request, for source: PreparedSource) throws -> Handler.Reply {
         let post = post(request)
-        guard !inbound.receiver.refusesEncoding(of: post, for: source, in: app) else { throw Self.encodedPost }
-        switch try inbound.receiver.start(post, for: source, in: app) {
+        guard !inbound.receiver.refusesEncoding(of: post, for: source) else { throw Self.encodedPost }
+        switch try inbound.receiver.start(post, for: source) {
         case .accepted(let receipt): return .now(receipt.response)
         case .verified(let verified): return .later { try await inbound.receiver.finish(verified).response }
         }
