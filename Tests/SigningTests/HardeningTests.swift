@@ -39,7 +39,7 @@ import Testing
         for _ in 0..<300 {
             let fields = headers.map { ($0, Self.text(&draw)) }
             let (body, url) = (Array(Self.text(&draw).utf8), Bool.random(using: &draw) ? Self.url : Self.text(&draw))
-            let message = SignedMessage(body: body, url: url, headers: fields, form: { [("a", "b")] })
+            let message = SignedMessage(body: body, url: url, headers: fields, form: { _ in [("a", "b")] })
             #expect(throws: SignatureRejection.self, "seed \(draw.seed)") { try scheme.verify(message, at: vectorTime) }
         }
     }

@@ -192,10 +192,14 @@ import Text
 }
 
 @Suite("A scheme by template") struct TemplateSchemeTests {
-    private func scheme(_ template: String, timestampHeader: String? = "X-Time") throws -> HMACScheme {
+    private func scheme(
+        _ template: String, prefix: String = "", encoding: HMACScheme.Encoding = .hex,
+        algorithm: HashAlgorithm = .sha256, timestampHeader: String? = "X-Time"
+    ) throws -> HMACScheme {
         HMACScheme(
-            [Secret(text: "topsecret")], signatureHeader: "X-Sign", template: try SignedTemplate(template),
-            timestampHeader: timestampHeader, idHeader: "X-Id")
+            [Secret(text: "topsecret")], signatureHeader: "X-Sign", prefix: prefix, encoding: encoding,
+            algorithm: algorithm, template: try SignedTemplate(template), timestampHeader: timestampHeader,
+            idHeader: "X-Id")
     }
 
     @Test("accepts the vector of timestamp and body")
@@ -214,10 +218,8 @@ import Text
     func placeholders() throws {
         let text = "a 7 1700000000 https://gw.example/in/x v {\"x\":1} z"
         for algorithm in HashAlgorithm.allCases {
-            var scheme = try scheme("a {id} {ts} {url} {header:X-Other} {body} z")
-            scheme.algorithm = algorithm
-            scheme.encoding = .base64
-            scheme.prefix = "p:"
+            let scheme = try scheme(
+                "a {id} {ts} {url} {header:X-Other} {body} z", prefix: "p:", encoding: .base64, algorithm: algorithm)
             let digest = MessageAuthentication.code(algorithm, of: Array(text.utf8), key: Secret(text: "topsecret"))
             let message = SignedMessage(
                 body: Array("{\"x\":1}".utf8), url: "https://gw.example/in/x",

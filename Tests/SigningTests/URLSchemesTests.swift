@@ -19,7 +19,7 @@ import Text
     ) throws -> SignatureRejection? {
         let message = SignedMessage(
             body: body, url: url, headers: [("x-twilio-signature", signature), ("I-Twilio-Idempotency-Token", "t1")],
-            form: { fields })
+            form: { _ in fields })
         let scheme = try SignatureSchemes.twilio.scheme(secrets: secrets)
         return rejection { () throws(SignatureRejection) in
             #expect(try scheme.verify(message, at: vectorTime) == .value("t1"))

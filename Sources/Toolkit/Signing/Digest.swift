@@ -26,7 +26,7 @@ func sha512(_ bytes: [UInt8]) -> [UInt8] {
 /// code.update(body)
 /// let digest = code.finish()
 /// ```
-public struct MessageAuthentication {
+public struct MessageAuthentication: Sendable {
     // Exactly one of these properties is set. An enum is not used, because each update would copy the hash state out of
     // the enum and back.
     private var sha1: HMAC<SHA1State>?

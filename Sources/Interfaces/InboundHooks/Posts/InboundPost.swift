@@ -33,9 +33,8 @@ public struct InboundPost: Sendable {
 
     /// The parts of the post that signature schemes verify.
     var message: SignedMessage {
-        SignedMessage(body: body, url: url, method: method, headers: headers) { [self] in
-            let type = headers.first { $0.name.lowercased() == "content-type" }?.value ?? ""
-            return MediaName(type).isForm ? FormFields.read(body) : nil
+        SignedMessage(body: body, url: url, method: method, headers: headers) { message in
+            message.media.isForm ? FormFields.read(message.body) : nil
         }
     }
 }

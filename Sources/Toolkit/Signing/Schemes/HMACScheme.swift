@@ -9,7 +9,7 @@ public struct HMACScheme: SignatureScheme {
         case base64
 
         /// Decodes the digest. Returns `nil` when the text does not have this encoding.
-        func decode(_ digits: Substring) -> [UInt8]? {
+        func decode(_ digits: String) -> [UInt8]? {
             switch self {
             case .hex: Hex.decode(digits)
             case .base64: Base64.decode(digits)
@@ -19,24 +19,23 @@ public struct HMACScheme: SignatureScheme {
 
     /// The header that contains the signature. It may contain several values, separated by commas, of which one must be
     /// valid.
-    var signatureHeader: String
-    /// The text before the digest, such as `sha256=`. Header values without this prefix are ignored.
-    public var prefix: String
+    private let signatureHeader: String
+    /// The UTF-8 bytes before the digest, such as `sha256=`. Header values without this prefix are ignored.
+    private let prefix: [UInt8]
     /// The encoding of the digest.
-    public var encoding: Encoding
-    /// The hash function of the HMAC.
-    public var algorithm: HashAlgorithm
+    private let encoding: Encoding
     /// The template of the bytes that are signed.
-    var template: SignedTemplate
+    private let template: SignedTemplate
     /// The header with the time of the signature in Unix seconds; `nil` for schemes without such a header.
-    var timestampHeader: String?
+    private let timestampHeader: String?
     /// The header with the sender's id of the delivery; `nil` when there is none.
-    var idHeader: String?
+    private let idHeader: String?
     /// The JSON Pointer to the sender's id of the delivery in the body; `nil` when the id is not in the body.
-    var idPointer: String?
+    private let idPointer: String?
     /// The maximum difference between the timestamp and the current time.
-    var window: ReplayWindow
-    private let secrets: [Secret]
+    private let window: ReplayWindow
+    /// An authentication code without a message for each secret. The secret is already hashed.
+    private let codes: [MessageAuthentication]
 
     /// Creates a scheme with these parameters.
     ///
@@ -46,16 +45,15 @@ public struct HMACScheme: SignatureScheme {
         algorithm: HashAlgorithm = .sha256, template: SignedTemplate = .body, timestampHeader: String? = nil,
         idHeader: String? = nil, idPointer: String? = nil, window: ReplayWindow = .standard
     ) {
-        self.secrets = secrets
         self.signatureHeader = signatureHeader
-        self.prefix = prefix
+        self.prefix = Array(prefix.utf8)
         self.encoding = encoding
-        self.algorithm = algorithm
         self.template = template
         self.timestampHeader = timestampHeader
         self.idHeader = idHeader
         self.idPointer = idPointer
         self.window = window
+        codes = secrets.map { MessageAuthentication(algorithm, key: $0) }
     }
 
     /// Creates the scheme that the owner of a source has configured.
@@ -91,8 +89,7 @@ public struct HMACScheme: SignatureScheme {
         let id = idHeader.flatMap(message.header)
         let signatures = candidates(in: header)
         guard !signatures.isEmpty else { throw .headerMalformed(signatureHeader) }
-        for secret in secrets {
-            var code = MessageAuthentication(algorithm, key: secret)
+        for var code in codes {
             try template.feed(&code, message, id: id, timestamp: timestamp)
             let expected = code.finish()
             if signatures.contains(where: { constantTimeEqual($0, expected) }) { return identity(id) }
@@ -101,17 +98,11 @@ public struct HMACScheme: SignatureScheme {
     }
 
     private func candidates(in header: String) -> [[UInt8]] {
-        var found: [[UInt8]] = []
-        var rest = header[...]
-        while !rest.isEmpty {
-            let end = rest.utf8.firstIndex(of: UInt8(ascii: ",")) ?? rest.endIndex
-            let value = rest[..<end].trimmingBlanks()
-            rest = end == rest.endIndex ? "" : rest[rest.utf8.index(after: end)...]
-            guard value.utf8.starts(with: prefix.utf8) else { continue }
-            let digits = value[value.utf8.index(value.startIndex, offsetBy: prefix.utf8.count)...]
-            if let signature = encoding.decode(digits) { found.append(signature) }
+        Array(header.utf8).split(separator: UInt8(ascii: ",")).compactMap { part in
+            let value = part.trimmingBlanks()
+            guard value.starts(with: prefix) else { return nil }
+            return encoding.decode(String(decoding: value.dropFirst(prefix.count), as: UTF8.self))
         }
-        return found
     }
 
     private func identity(_ id: String?) -> DeliveryIdentity {

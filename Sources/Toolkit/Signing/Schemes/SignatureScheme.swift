@@ -34,50 +34,36 @@ public struct SignedMessage {
     public let url: String?
     /// The method of the request, unchanged, because methods are case-sensitive.
     public let method: String
-    private let lookUp: (String) -> String?
-    private let readForm: () -> [Field]?
+    private let headers: [Field]
+    private let readForm: (SignedMessage) -> [Field]?
 
-    /// Creates a message whose header fields are looked up with a closure.
+    /// Creates a message with these header fields.
     ///
-    /// - Parameters:
-    ///   - header: returns the value of the field with this name, compared case-insensitively.
-    ///   - form: returns the decoded fields of the body; `nil` when the body is not a form. Only schemes that sign form
-    ///     fields call it.
+    /// - Parameter form: returns the decoded fields of the body of a message; `nil` when the body is not a form. Only
+    ///   schemes that sign form fields call it.
     public init(
-        body: [UInt8], url: String? = nil, method: String = "POST", header: @escaping (String) -> String?,
-        form: @escaping () -> [Field]? = { nil }
+        body: [UInt8], url: String? = nil, method: String = "POST", headers: [Field],
+        form: @escaping (SignedMessage) -> [Field]? = { _ in nil }
     ) {
         self.body = body
         self.url = url
         self.method = method
-        lookUp = header
+        self.headers = headers
         readForm = form
     }
 
-    /// Creates a message with these header fields. Fields with the same name are combined into one list (RFC 9110,
-    /// 5.3).
-    public init(
-        body: [UInt8], url: String? = nil, method: String = "POST", headers: [Field],
-        form: @escaping () -> [Field]? = { nil }
-    ) {
-        let lookUp = { (name: String) -> String? in
-            var list: String?
-            for field in headers where field.name.equalsIgnoringCase(name) {
-                list = list.map { $0 + ", " + field.value } ?? field.value
-            }
-            return list
-        }
-        self.init(body: body, url: url, method: method, header: lookUp, form: form)
-    }
-
     /// The decoded fields of the body; `nil` when the body is not a form.
-    var form: [Field]? { readForm() }
+    var form: [Field]? { readForm(self) }
 
     /// Returns the value of a header field, without surrounding white space; `nil` if the field is absent or empty.
+    /// Names are compared case-insensitively. Fields with the same name are combined into one list (RFC 9110, 5.3).
     public func header(_ name: String) -> String? {
-        guard let value = lookUp(name) else { return nil }
-        let trimmed = value[...].trimmingBlanks()
-        return trimmed.isEmpty ? nil : String(trimmed)
+        var list: String?
+        for field in headers where field.name.equalsIgnoringCase(name) {
+            list = list.map { $0 + ", " + field.value } ?? field.value
+        }
+        guard let value = list?[...].trimmingBlanks(), !value.isEmpty else { return nil }
+        return String(value)
     }
 
     /// Returns the value of a header field. Throws `.headerMissing` if the field is absent or empty.
@@ -97,17 +83,25 @@ extension String {
     /// True when both texts are equal if upper-case and lower-case letters of ASCII are treated as equal.
     fileprivate func equalsIgnoringCase(_ other: String) -> Bool {
         func lower(_ byte: UInt8) -> UInt8 { (0x41...0x5A).contains(byte) ? byte | 0x20 : byte }
-        return utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8) { lower($0) == lower($1) }
+        guard utf8.count == other.utf8.count else { return false }
+        let (left, right) = (utf8.span, other.utf8.span)
+        for index in left.indices where lower(left[index]) != lower(right[index]) { return false }
+        return true
     }
 }
 
 extension Substring {
     /// Returns the text without spaces and tabs at either end (RFC 9110, 5.6.3).
-    func trimmingBlanks() -> Substring {
+    func trimmingBlanks() -> Substring { Substring(utf8.trimmingBlanks()) }
+}
+
+extension BidirectionalCollection<UInt8> {
+    /// Returns the text without spaces and tabs at either end (RFC 9110, 5.6.3).
+    func trimmingBlanks() -> SubSequence {
         let isBlank: (UInt8) -> Bool = { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
-        guard let first = utf8.firstIndex(where: { !isBlank($0) }), let last = utf8.lastIndex(where: { !isBlank($0) })
+        guard let first = firstIndex(where: { !isBlank($0) }), let last = lastIndex(where: { !isBlank($0) })
         else { return self[endIndex...] }
-        return self[first..<utf8.index(after: last)]
+        return self[first...last]
     }
 }
 

@@ -120,7 +120,7 @@ struct Ed25519Scheme: SignatureScheme {
         let text = try message.required(signatureHeader)
         let timestamp = try message.required(timestampHeader)
         try window.check(timestamp, of: timestampHeader, at: now)
-        guard let signature = encoding.decode(text[...]), signature.count == 64 else {
+        guard let signature = encoding.decode(text), signature.count == 64 else {
             throw .headerMalformed(signatureHeader)
         }
         let signed = try template.filled(message, id: identity.header(of: message), timestamp: timestamp)
