@@ -24,10 +24,11 @@ func tests(_ name: String, uses: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: uses, path: "Tests/\(name)", swiftSettings: strict)
 }
 
-/// Lets libmicrohttpd call the functions `recv`, `send` and `sendmsg` of the program (HTTPServer/Microhttpd/
-/// LongHeaders.swift and HeldResponses.swift). The default linker of a debug build does not export them otherwise.
+/// Lets libmicrohttpd call the functions `recv`, `send`, `sendmsg` and `close` of the program (HTTPServer/Microhttpd/
+/// LongHeaders.swift, HeldResponses.swift and LentDescriptors.swift). The default linker of a debug build does not
+/// export them otherwise.
 let exportsSocketCalls = LinkerSetting.unsafeFlags(
-    ["recv", "send", "sendmsg"].flatMap { ["-Xlinker", "--export-dynamic-symbol=\($0)"] })
+    ["recv", "send", "sendmsg", "close"].flatMap { ["-Xlinker", "--export-dynamic-symbol=\($0)"] })
 
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")

@@ -93,6 +93,40 @@ import Testing
         }
     }
 
+    @Test("end when the client leaves while a task handles its next request", arguments: [false, true])
+    func leavesWhileHandled(_ sendsMore: Bool) async throws {
+        let gate = Latch()
+        let entered = Observed(0)
+        let left = Observed(0)
+        try await withWaiting(adjust: { router in
+            router.add(.get, "/slow") { _ in
+                entered.update { $0 += 1 }
+                await withTaskCancellationHandler {
+                    await gate.pass()
+                } onCancel: {
+                    left.update { $0 += 1 }
+                }
+                return .text("slow")
+            }
+        }) { waiting in
+            let wire = try waiting.server.wire()
+            wire.request("GET", "/late")
+            #expect(await waiting.hasParked(1))
+            await waiting.complete(0, .text("late"))
+            #expect(try wire.answer().text == "late")
+            wire.request("GET", "/slow")
+            entered.waitBlocking { $0 == 1 }
+            // The request is suspended one turn later. Only then does its task learn of the end.
+            await waiting.server.onLoop {}
+            if sendsMore { wire.send("GET /hello HTTP/1.1\r\nHost: x\r\n\r\n") }
+            await waiting.server.onLoop {}
+            wire.closeWriting()
+            left.waitBlocking { $0 == 1 }
+            gate.open()
+            #expect(await waitUntil { heldConnections(port: waiting.server.port) == 0 })
+        }
+    }
+
     @Test("end at once when the client leaves after the response")
     func leavesAfterwards() async throws {
         try await withWaiting { waiting in

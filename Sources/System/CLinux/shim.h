@@ -31,6 +31,11 @@ static inline ssize_t shim_send_message(int descriptor, const void *message, int
     return syscall(SYS_sendmsg, descriptor, message, flags);
 }
 
+// Closes a descriptor as `close` does, which the program replaces too (HTTPServer/Microhttpd/LentDescriptors.swift).
+static inline int shim_close(int descriptor) {
+    return (int)syscall(SYS_close, descriptor);
+}
+
 // Reads a member of the kernel's `struct tcp_info`; returns -1 if the kernel does not provide the member. glibc's
 // `struct tcp_info` lacks the members that are read below, and the kernel's header conflicts with glibc's headers.
 // Option 11 is TCP_INFO. The offsets are from include/uapi/linux/tcp.h (Linux 4.6).

@@ -1,19 +1,20 @@
 internal import CLinux
 import Glibc
 
-/// The socket of a client that waits for deferred responses. The descriptor is a duplicate that this object owns and
-/// closes. The loop watches the descriptor from the first deferred response until the object ends.
+/// The socket of a client that waits for deferred responses. This object owns the descriptor and closes it. The loop
+/// watches the descriptor from the first deferred response until the object ends.
 ///
-/// For each further request, libmicrohttpd gets another duplicate. If the response to that request is deferred too, the
-/// library drops its duplicate, and the client waits on this object again. A client that polls again and again
-/// therefore costs no registration with epoll. After any other request, the library keeps the connection.
+/// For each further request, the object lends the descriptor to libmicrohttpd. If the response to that request is
+/// deferred too, the library drops the connection without closing the descriptor (``LentDescriptors``), and the client
+/// waits on this object again. A client that polls again and again therefore costs no registration with epoll and no
+/// duplicate of its descriptor. After any other request, the library owns the descriptor and keeps the connection.
 final class DeferredSocket {
     private enum State {
         /// The client waits for a response.
         case waiting
         /// The response was sent, and the client has not sent its next request.
         case idle
-        /// The library reads from a duplicate of the descriptor.
+        /// The library owns the descriptor and reads from it.
         case lent
         case over
     }
@@ -121,13 +122,10 @@ final class DeferredSocket {
         core.responseSent(on: self)
     }
 
-    /// Gives the library a duplicate of the descriptor for the next request.
-    func lend() -> Int32? {
-        let duplicate = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard duplicate >= 0 else { return nil }
+    /// Lends the descriptor to the library for the next request.
+    func lend() {
         state = .lent
         hasInput = false
-        return duplicate
     }
 
     /// Stops watching the descriptor and transfers its ownership to the caller.
@@ -140,13 +138,17 @@ final class DeferredSocket {
 
     func close() {
         guard !isOver else { return }
-        let wasLent = isLent
-        if !wasLent { core.remove(self) }
+        core.remove(self)
         end()
         Glibc.close(descriptor)
         reply?.disconnected()
         reply = nil
-        if !wasLent { core.removed() }
+        core.removed()
+    }
+
+    /// Leaves the lent descriptor to the library.
+    func giveUp() {
+        if isLent { end() }
     }
 
     private func end() {
@@ -178,9 +180,9 @@ extension DeferredSocket: LoopSource {
                 core.lend(self)
             }
         case .lent:
-            // The request has further parts, or it was not deferred and the next one arrives: the library keeps the
+            // The request has further parts, or the client has closed its side of the connection: the library keeps the
             // connection.
-            if hasEnded || events & EPOLLIN.rawValue != 0 { close() }
+            if hasEnded || events & EPOLLIN.rawValue != 0 { core.peers[descriptor]?.endLoan(hasEnded: hasEnded) }
         case .over: break
         }
     }

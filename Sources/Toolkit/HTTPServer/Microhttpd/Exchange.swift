@@ -139,7 +139,7 @@ extension Exchange {
         peer.exchange = nil
         guard code == .REQUEST_TERMINATED_COMPLETED_OK else { return }
         // The library keeps the connection, because the response was not deferred.
-        core.reclaim(from: peer)?.close()
+        core.reclaim(from: peer)?.giveUp()
         core.move(peer, to: .idle)
     }
 }

@@ -45,8 +45,10 @@ final class HTTPConnection {
     let hasLongHeaders: Bool
     /// The bytes of a header that did not arrive as a whole; see ``LongHeaders``.
     var partialHeader: [UInt8] = []
-    /// The socket that has lent this connection its descriptor; nil for any other connection.
+    /// The socket that has lent this connection its descriptor, and watches it; nil for any other connection.
     var lender: DeferredSocket?
+    /// True when the library must not close the descriptor, because the lender has taken it back.
+    var isReturned = false
     /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
     /// counted.
     var countedBytes: UInt64?
@@ -74,12 +76,15 @@ final class HTTPConnection {
     /// Watches for the end of the connection, because the library does not watch a suspended connection. The event is
     /// edge-triggered and registered at the first suspension, so further requests cost nothing. If the client has
     /// already closed its side, the event arrives immediately.
+    ///
+    /// A lender already watches the socket, and reports the end of the connection.
     func watch() throws(ServerError) {
-        try watch(for: EPOLLRDHUP.rawValue)
+        if lender == nil { try watch(for: EPOLLRDHUP.rawValue) }
     }
 
-    /// Adds events to those for which the socket is watched.
+    /// Adds events to those for which the socket is watched. Ends a loan, because epoll accepts a descriptor only once.
     private func watch(for events: UInt32) throws(ServerError) {
+        core.reclaim(from: self)?.giveUp()
         guard watched & events == 0 else { return }
         unwatch()
         watched |= events
@@ -89,6 +94,13 @@ final class HTTPConnection {
     func unwatch() {
         if let source { core.loop.unwatch(source, descriptor: descriptor) }
         source = nil
+    }
+
+    /// Keeps the descriptor for the library, because more bytes have arrived or the client has closed its side of the
+    /// connection. From then on, this object watches the socket itself, because its request may be suspended.
+    func endLoan(hasEnded: Bool) {
+        core.reclaim(from: self)?.giveUp()
+        hasEnded ? ready(EPOLLRDHUP.rawValue) : core.watch(self)
     }
 
     /// Sends bytes of a response. If the socket does not accept all of them, the rest is sent when the client has read

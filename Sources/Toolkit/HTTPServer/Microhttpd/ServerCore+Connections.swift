@@ -117,7 +117,8 @@ extension ServerCore {
         }
         queues.leave(peer)
         peer.unwatch()
-        reclaim(from: peer)?.close()
+        reclaim(from: peer)?.giveUp()
+        if peer.isReturned { returnedDescriptor = peer.descriptor }
         peers[peer.descriptor] = nil
         dropPartialHeader(of: peer)
         if peer.hasLongHeaders {

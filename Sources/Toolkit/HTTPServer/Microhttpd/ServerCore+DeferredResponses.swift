@@ -16,6 +16,7 @@ extension ServerCore {
         let peer = exchange.peer
         if let socket = reclaim(from: peer) {
             peer.isSilenced = true
+            peer.isReturned = true
             hold(socket, for: reply, received: peer.received, isLast: isLast)
             return true
         }
@@ -39,15 +40,14 @@ extension ServerCore {
         reply.setPlace(in: .released(socket))
     }
 
-    /// Takes the socket that has lent a connection its descriptor; nil when there is none, or when the library keeps the
-    /// connection.
+    /// Ends a loan. Returns the socket that has lent a connection its descriptor; nil when there is none.
     func reclaim(from peer: HTTPConnection) -> DeferredSocket? {
         guard let socket = peer.lender else { return nil }
         peer.lender = nil
         lentConnections -= 1
         // The bytes of a connection without a lender are not counted.
         peer.countedBytes = nil
-        return socket.isLent ? socket : nil
+        return socket
     }
 
     /// Queues a socket whose response has been completed. The response is sent later, outside the library's callbacks,
@@ -126,14 +126,15 @@ extension ServerCore {
         loop.schedule(after: patience) { [weak self] in self?.endIdleRound() }
     }
 
-    /// Passes a duplicate of a socket to the library, which reads the next request from it.
+    /// Lends a socket to the library, which reads the next request from it.
     func lend(_ socket: DeferredSocket) {
         guard let daemon, !isDraining else { return socket.close() }
+        guard LentDescriptors.canReturn else { return returnSocket(socket) }
         remove(socket)
-        guard let descriptor = socket.lend() else { return give(socket.leave(), of: socket) }
+        socket.lend()
         incoming = IncomingConnection(address: socket.address, received: socket.received, lender: socket)
-        // The library closes the duplicate if it cannot accept it.
-        if !daemon.add(descriptor) { socket.close() }
+        // The library closes the descriptor if it cannot accept it.
+        if !daemon.add(socket.descriptor) { socket.giveUp() }
         incoming.lender = nil
     }
 

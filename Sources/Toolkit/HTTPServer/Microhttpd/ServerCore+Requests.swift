@@ -20,8 +20,13 @@ extension ServerCore {
 
     func suspended(_ waiting: any Suspendable) {
         suspendables[ObjectIdentifier(waiting)] = waiting
+        watch(waiting.peer)
+    }
+
+    /// Watches for the end of a connection.
+    func watch(_ peer: HTTPConnection) {
         do {
-            try waiting.peer.watch()
+            try peer.watch()
         } catch {
             logger.warning("cannot detect when the client closes the connection", metadata: ["reason": "\(error)"])
         }

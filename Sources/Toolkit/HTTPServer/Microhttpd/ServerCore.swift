@@ -54,6 +54,8 @@ final class ServerCore: @unchecked Sendable {
     var idleDeferredSockets = 0
     /// The number of connections with a ``HTTPConnection/lender``.
     var lentConnections = 0
+    /// The descriptor that the library is about to close but must not; -1 for none.
+    var returnedDescriptor: Int32 = -1
     /// The sockets that have become idle in this round, and those that became idle in the round before it. Some may not
     /// be idle anymore.
     var idleSockets: [DeferredSocket] = []
