@@ -45,33 +45,49 @@ enum RawResponse {
 struct RawHeads {
     private var status = 0
     private var headers: [(name: String, value: String)] = []
+    private var added: [(name: String, value: String)] = []
     private var contentLength: Int?
     private var date = ""
     private var isClosing = false
-    /// The last header, up to and including the name of the field `X-Request-Id`.
+    /// The last header.
     private var text: [UInt8] = []
+    /// The size of the last header, up to and including the name of the field `X-Request-Id`.
+    private var size = 0
 
-    /// Formats the header of a response, including the empty line at its end.
+    /// Formats the header of a response, including the empty line at its end. The memory of the result is used again
+    /// when the caller has released it.
     ///
-    /// - Parameter closing: true when the connection is closed after the response.
+    /// - Parameters:
+    ///   - added: fields that follow `headers`.
+    ///   - closing: true when the connection is closed after the response.
     mutating func head(
-        status: Int, headers: [(name: String, value: String)], contentLength: Int?, requestID: String, date: HTTPDate,
-        closing: Bool
+        status: Int, headers: [(name: String, value: String)], _ added: [(name: String, value: String)] = [],
+        contentLength: Int?, requestID: String, date: HTTPDate, closing: Bool
     ) -> [UInt8] {
         let isSame =
             self.status == status && self.contentLength == contentLength && isClosing == closing
-            && self.date == date.text && self.headers.elementsEqual(headers, by: ==)
+            && self.date == date.text && Self.areEqual(self.headers, headers) && Self.areEqual(self.added, added)
         if !isSame {
-            (self.status, self.headers, self.contentLength) = (status, headers, contentLength)
+            (self.status, self.headers, self.added, self.contentLength) = (status, headers, added, contentLength)
             (self.date, isClosing) = (date.text, closing)
             format()
+            size = text.count
         }
-        var head: [UInt8] = []
-        head.reserveCapacity(text.count + requestID.utf8.count + 4)
-        head += text
-        head.append(text: requestID)
-        head.append(text: "\r\n\r\n")
-        return head
+        text.removeLast(text.count - size)
+        text.append(text: requestID)
+        text.append(text: "\r\n\r\n")
+        return text
+    }
+
+    /// Lists that share their memory are equal without a comparison of their fields.
+    private static func areEqual(
+        _ left: [(name: String, value: String)], _ right: [(name: String, value: String)]
+    ) -> Bool {
+        guard left.count == right.count else { return false }
+        let isShared = left.withUnsafeBufferPointer { left in
+            right.withUnsafeBufferPointer { left.baseAddress == $0.baseAddress }
+        }
+        return isShared || left.elementsEqual(right, by: ==)
     }
 
     private mutating func format() {
@@ -86,7 +102,7 @@ struct RawHeads {
         if isClosing { text.append(text: "\r\nConnection: close") }
         text.append(text: "\r\nDate: ")
         text.append(text: date)
-        for header in headers
+        for header in headers + added
         where RawResponse.isSafe(header.name) && RawResponse.isSafe(header.value) && !header.value.isEmpty {
             text.append(text: "\r\n")
             text.append(text: header.name)

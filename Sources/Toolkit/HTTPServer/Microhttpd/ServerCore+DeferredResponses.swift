@@ -62,15 +62,16 @@ extension ServerCore {
     }
 
     private func sendAnswer(on socket: DeferredSocket) {
-        guard let reply = socket.reply, var response = reply.answer else { return }
-        router.finish(&response, in: reply.context)
+        guard let reply = socket.reply, let response = reply.answer else { return }
+        router.observe(response, in: reply.context)
         let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)
             let hasLength = response.status != 204 && response.status != 304
             let head = heads.head(
-                status: response.status, headers: response.headers, contentLength: hasLength ? body.count : nil,
-                requestID: reply.requestID, date: date.updated(), closing: isLast)
+                status: response.status, headers: response.headers, reply.context.fields,
+                contentLength: hasLength ? body.count : nil, requestID: reply.requestID, date: date.updated(),
+                closing: isLast)
             guard isLast else { return socket.send(head, body) }
             remove(socket)
             linger(socket.leave(), saying: head + body)

@@ -105,28 +105,27 @@ extension RequestRouter {
         let requestID: String
         let receivedAt: ContinuousClock.Instant
         let plan: RoutePlan
-        let corsHeaders: [(name: String, value: String)]
+        /// The fields of CORS and `Strict-Transport-Security`, which are added to the response.
+        let fields: [(name: String, value: String)]
     }
 
     func context(of head: Request.Head, plan: RoutePlan) -> Context {
         Context(
             method: head.method, requestID: head.id, receivedAt: head.receivedAt, plan: plan,
-            corsHeaders: corsHeaders(plan, head.headers))
+            fields: fields(plan, head.headers))
     }
 
-    private func corsHeaders(_ plan: RoutePlan, _ headers: Headers) -> [(name: String, value: String)] {
-        guard let own = plan.options.cors else { return table.cors.headers(for: headers) }
-        return own.headers(for: headers)
+    private func fields(_ plan: RoutePlan, _ headers: Headers) -> [(name: String, value: String)] {
+        let fields = plan.options.cors.map { $0.headers(for: headers) } ?? table.cors.headers(for: headers)
+        guard table.transportSecuritySeconds > 0 else { return fields }
+        return fields + [("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)")]
     }
 
-    /// Adds the CORS fields and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
-    /// other fields that every response has are added when the response is formatted.
+    /// Adds the fields of the context to a response, and reports the outcome to the observer. The other fields that every
+    /// response has are added when the response is formatted.
     func finish(_ response: inout Response, in context: Context) {
         observe(response, in: context)
-        for header in context.corsHeaders { response.headers.append(header) }
-        if table.transportSecuritySeconds > 0 {
-            response.headers.append(("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)"))
-        }
+        response.headers += context.fields
     }
 
     /// Returns the response for a problem, in the error format of the route.
@@ -134,7 +133,8 @@ extension RequestRouter {
         plan?.options.refusal?(problem) ?? problem.response(baseURL: table.problemBaseURL, requestID: requestID)
     }
 
-    private func observe(_ response: Response, in context: Context) {
+    /// Reports a response to the observer.
+    func observe(_ response: Response, in context: Context) {
         guard let observer = table.observer else { return }
         let bytes =
             switch response.body {
