@@ -218,6 +218,7 @@ extension ChatService {
 
 /// Records the events that a feed passes to it, turn by turn.
 final class RecordingSink: FeedSink {
+    nonisolated(unsafe) var feedPlace: FeedPlace?  // Safe: only the hub uses it, on its executor.
     private let turns = Lock<[[UInt64]]>([])
     func receive(_ events: [Event]) { turns.withLock { $0.append(events.map(\.timetoken.rawValue)) } }
     var timetokens: [UInt64] { turns.withLock { $0.flatMap(\.self) } }

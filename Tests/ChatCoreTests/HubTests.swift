@@ -106,12 +106,12 @@ import Testing
     @Test("passes an event once to a selection with several ways to its channel")
     func severalWays() async throws {
         try await withScriptedService { service, log in
-            let sink = RecordingSink()
-            await service.hub.attach(sink, to: selection(["a.b.c", "a.*", "a.b.*", "*"]))
-            await service.hub.attach(sink, to: selection(["a.b.c", "a.*", "a.b.*"]))
+            let sinks = [RecordingSink(), RecordingSink()]
+            await service.hub.attach(sinks[0], to: selection(["a.b.c", "a.*", "a.b.*", "*"]))
+            await service.hub.attach(sinks[1], to: selection(["a.b.c", "a.*", "a.b.*"]))
             log.commit([event(1, on: "a.b.c")])
             #expect(await service.hub.reach(1))
-            #expect(sink.timetokens == [1, 1])
+            #expect(sinks.map(\.timetokens) == [[1], [1]])
         }
     }
 
@@ -121,11 +121,28 @@ import Testing
             let sinks = (0..<3).map { _ in RecordingSink() }
             for sink in sinks { await service.hub.attach(sink, to: selection(["b", "a"])) }
             #expect(await service.hub.feedCount == 1)
-            await service.hub.detach(sinks[0], from: selection(["a", "b"]))
+            await service.hub.detach(sinks[0])
             log.commit([event(1, on: "a")])
             #expect(await service.hub.reach(1))
             #expect(sinks.map(\.timetokens) == [[], [1], [1]])
-            for sink in sinks { await service.hub.detach(sink, from: selection(["a", "b"])) }
+            for sink in sinks { await service.hub.detach(sink) }
+            #expect(await service.hub.feedCount == 0)
+        }
+    }
+
+    @Test("gives each sink of a feed its events once, also in the place of a sink that has left")
+    func places() async throws {
+        try await withScriptedService { service, log in
+            let sinks = (0..<4).map { _ in RecordingSink() }
+            for sink in sinks[..<3] { await service.hub.attach(sink, to: selection(["a"])) }
+            await service.hub.detach(sinks[1])
+            await service.hub.detach(sinks[1])
+            await service.hub.attach(sinks[3], to: selection(["a"]))
+            await service.hub.detach(sinks[0])
+            log.commit([event(1, on: "a")])
+            #expect(await service.hub.reach(1))
+            #expect(sinks.map(\.timetokens) == [[], [], [1], [1]])
+            for sink in sinks { await service.hub.detach(sink) }
             #expect(await service.hub.feedCount == 0)
         }
     }

@@ -45,7 +45,7 @@ actor HubReader {
         groupObserver?.cancel()
         if let live { host.remove(live.outbox) }
         Task { [live, wanted, isDeviceThere] in
-            if let live { await wanted.chat.service.hub.detach(live.outbox, from: live.selection) }
+            if let live { await wanted.chat.service.hub.detach(live.outbox) }
             if isDeviceThere { await wanted.deviceWent() }
         }
     }
@@ -154,7 +154,7 @@ actor HubReader {
     private func leave(_ live: Live) async {
         self.live = nil
         host.remove(live.outbox)
-        await chat.service.hub.detach(live.outbox, from: live.selection)
+        await chat.service.hub.detach(live.outbox)
     }
 }
 

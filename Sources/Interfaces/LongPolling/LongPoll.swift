@@ -16,6 +16,7 @@ final class LongPoll: FeedSink, @unchecked Sendable {
 
     /// The poll's place in the table; nil unless the poll waits.
     var place: LongPollTable.Place?
+    var feedPlace: FeedPlace?
     private var arrived: [Event] = []
     /// Events that have arrived and that the formatter has not examined yet, the oldest first.
     private var unseen: [Event] = []
@@ -40,7 +41,7 @@ final class LongPoll: FeedSink, @unchecked Sendable {
         let isNew = events.first.map { $0.timetoken > order.after } ?? true
         let new = isNew ? events : events.filter { $0.timetoken > order.after }
         guard order.formatter.hasFilter else {
-            arrived = new.filter { order.formatter.shows($0) }
+            arrived = new.allSatisfy { order.formatter.shows($0) } ? new : new.filter { order.formatter.shows($0) }
             return arrived.isEmpty ? () : conclude(in: polls)
         }
         if unseen.isEmpty, !new.isEmpty { polls.pollLater(self) }

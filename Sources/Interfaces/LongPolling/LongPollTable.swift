@@ -2,6 +2,7 @@ public import ChatCore
 public import ChatModel
 public import HTTPServer
 import Locking
+import Synchronization
 
 /// The polls that wait for events, each until the tick (second) at which it ends. All interfaces share one table.
 ///
@@ -41,7 +42,8 @@ public actor LongPollTable {
     private var dueAt: [UInt64: [LongPoll]] = [:]
     /// The number of polls that wait.
     public private(set) var count = 0
-    private var isDraining = false
+    private nonisolated let draining = Atomic(false)
+    private nonisolated var isDraining: Bool { draining.load(ordering: .relaxed) }
     /// The polls with events that their formatters have not examined yet, in the order in which the polls will be
     /// examined.
     private var looking: [LongPoll] = []
@@ -89,7 +91,7 @@ public actor LongPollTable {
 
     /// Sends a response to every waiting poll. Later polls are rejected.
     public func drain() {
-        isDraining = true
+        draining.store(true, ordering: .relaxed)
         for poll in waiting { poll.finish(in: self) }
     }
 }
@@ -174,13 +176,15 @@ extension LongPollTable {
         guard order.groups == nil, loop.isCurrent else { return nil }
         let position = loop.enter(service.hub) { hub -> Timetoken? in
             guard hub.isRunning else { return nil }
+            // The position of an app is never above the hub's, which is found without a search.
+            guard hub.position > order.after else { return hub.position }
             let end = hub.position(of: chat.app)
             guard end > order.after else { return hub.position }
             let isShort = end <= order.after.adding(Self.shortRange)
             return isShort && chat.hasMissedNothing(order.selection, after: order.after) ? hub.position : nil
         }
         guard let position else { return nil }
-        guard !loop.enter(self, { $0.isDraining }) else { throw ChatError.notListening }
+        guard !isDraining else { throw ChatError.notListening }
         let owner = try owners.admit(order.caller, from: address)
         return DeferredStart { reply in
             self.loop.enter(self) { $0.begin(order, owner, reply, at: position) }
@@ -325,12 +329,13 @@ extension LongPollTable {
         let due = secondTimer.now + UInt64(max(1, poll.order.hold.components.seconds))
         poll.place = Place(owner: owner, address: reply.remoteAddress, due: due)
         dueAt[due, default: []].insert(poll)
-        secondTimer.start()
+        // The timer runs while polls wait.
+        if count == 1 { secondTimer.start() }
     }
 
     /// Removes a poll that has ended from the hub and the table.
     func forget(_ poll: LongPoll) {
-        loop.enter(service.hub) { $0.detach(poll, from: poll.order.selection) }
+        loop.enter(service.hub) { $0.detach(poll) }
         guard let place = poll.place else { return }
         poll.place = nil
         count -= 1

@@ -85,19 +85,23 @@ public actor Hub {
 // MARK: - Subscribers
 
 extension Hub {
-    /// Attaches a sink to the feed of a selection. The sink then receives every matching event above `position`.
+    /// Attaches a sink to the feed of a selection. The sink then receives every matching event above `position`. A sink
+    /// is attached to one feed at a time.
     public func attach(_ sink: any FeedSink, to selection: Selection) {
+        precondition(sink.feedPlace == nil, "A sink may be attached only once")
         feed(for: selection).attach(sink)
     }
 
     /// Detaches a sink from its feed. A feed without sinks is removed.
-    public func detach(_ sink: any FeedSink, from selection: Selection) {
-        guard let feed = feeds[selection] else { return }
-        feed.detach(sink)
+    public func detach(_ sink: any FeedSink) {
+        guard let place = sink.feedPlace else { return }
+        sink.feedPlace = nil
+        let feed = place.feed
+        feed.remove(at: place.index)
         guard feed.isEmpty else { return }
-        feeds[selection] = nil
+        feeds[feed.selection] = nil
         index.remove(feed)
-        if let viewer = selection.viewer { leave(feed, viewer) }
+        if let viewer = feed.selection.viewer { leave(feed, viewer) }
     }
 
     /// Waits until `position` is at least `target`. Returns false when the hub is not running, or when it stops before

@@ -18,6 +18,7 @@ public final class Outbox: FeedSink {
     /// Wakes the reader when the outbox becomes ready.
     private let signal = AsyncSignal()
     private let capacity: Int
+    public nonisolated(unsafe) var feedPlace: FeedPlace?  // Safe: only the hub uses it, on its executor.
 
     /// Creates an empty queue.
     ///

@@ -83,7 +83,7 @@ actor Readiness {
         let selection = Selection(channels: ChannelSet(app: .gateway, names: [Self.channel.name]))
         await hub.attach(outbox, to: selection)
         let verdict = await appendAndSee(outbox)
-        await hub.detach(outbox, from: selection)
+        await hub.detach(outbox)
         return verdict
     }
 

@@ -319,7 +319,7 @@ extension LiveStreams {
             FeedKey(
                 selection: feed.selection, format: feed.format, inclusion: feed.inclusion,
                 isChunked: feed.log.isChunked)] = nil
-        loop.enter(service.hub) { $0.detach(feed, from: feed.selection) }
+        loop.enter(service.hub) { $0.detach(feed) }
         counters.appended += feed.assumeIsolated { $0.appended }
     }
 

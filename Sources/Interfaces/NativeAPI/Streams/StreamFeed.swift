@@ -22,6 +22,7 @@ actor StreamFeed: FeedSink {
     private let lossCount = Atomic(0)
     /// The number of times that the feed discarded events before they were in its byte log (``endFeed()``).
     nonisolated var losses: Int { lossCount.load(ordering: .relaxed) }
+    nonisolated(unsafe) var feedPlace: FeedPlace?  // Safe: only the hub uses it, on its executor.
     nonisolated var unownedExecutor: UnownedSerialExecutor { log.loop.asUnownedSerialExecutor() }
 
     /// The second, as counted by the shared timer, in which something was last appended.
