@@ -14,13 +14,14 @@ extension PubNubAPI {
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: inout WireRequest, _ rule: AccessRule?) throws -> AccessToken? {
         // A request with an unknown key is rejected by the call itself, with the error text of that call.
-        guard let rule, let app = request.segment(rule.keyAt).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
+        guard let rule, let key = request.segment(rule.keyAt), let app = service.keyring.app(subscribeKey: key) else {
             return nil
         }
-        request.app = (app, rule.keyAt)
-        request.request.annotations?.credential = app.id.name
-        let token = app.requiresTokens ? try proof(of: request, rule, app) : nil
-        try app.meters?.admitRequest(at: service.clock.now)
+        let keyset = Keyset(record: app)
+        request.app = (keyset, rule.keyAt)
+        request.request.annotations?.credential = keyset.app.name
+        let token = keyset.record.requiresTokens ? try proof(of: request, rule, keyset.record) : nil
+        try keyset.record.meters?.admitRequest(at: service.clock.now)
         return token
     }
 

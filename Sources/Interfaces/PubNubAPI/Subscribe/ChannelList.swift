@@ -6,7 +6,7 @@ import Locking
 /// polls with the same list share it while they wait.
 final class ChannelList: Sendable {
     let names: [String]
-    let match: SubscriptionMatch
+    let match: SharedMatch
     /// The selection of all events in the channels.
     let selection: Selection
     /// The channels on which the call makes its user present.
@@ -21,7 +21,7 @@ final class ChannelList: Sendable {
         guard names.count <= limits.streamChannels else { throw WireError.unreadable }
         var match = SubscriptionMatch()
         for name in names { try match.add(name) }
-        self.match = match
+        self.match = SharedMatch(match)
         selection = Selection(channels: match.channels(in: app), isWire: true)
         place = try PresenceTarget(names, GroupChannels(), limits)
     }

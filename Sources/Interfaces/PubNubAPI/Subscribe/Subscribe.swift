@@ -87,7 +87,7 @@ extension PubNubAPI {
     ) async throws(ChatError) -> Timetoken {
         let watermark = try await chat.watermark()
         guard let user = wanted.user else { return watermark }
-        let followed = wanted.place.channels.filter { wanted.subscriber.match.followsPresence(of: $0) }
+        let followed = wanted.place.channels.filter { wanted.subscriber.match.names.followsPresence(of: $0) }
         let joined = heartbeatJoins.take(followed, of: UserID(user, in: app), at: service.clock.now)
         return min(watermark, joined ?? watermark)
     }

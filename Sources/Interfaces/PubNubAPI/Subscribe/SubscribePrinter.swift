@@ -7,19 +7,32 @@ import Locking
 /// Prints the responses to subscribers. Thousands of subscribers may wait for the same events, so the last response is
 /// reused.
 final class SubscribePrinter: Sendable {
-    private struct Last {
-        var app: AppID
-        var cursor: Timetoken
-        var timetokens: [Timetoken]
+    private final class Last: Sendable {
+        let app: AppID
+        let cursor: Timetoken
+        let timetokens: [Timetoken]
+        /// The names that the reader follows.
+        let match: SharedMatch
         /// The channel and the subscription through which the reader receives each event; nil for an event that the
         /// reader does not receive.
-        var matches: [SubscriptionMatch.Place?]
-        var response: Response
+        let places: [SubscriptionMatch.Place?]
+        let response: Response
+
+        init(_ batch: PollBatch, _ reader: Subscriber, _ response: Response) {
+            app = reader.app
+            cursor = batch.cursor
+            timetokens = batch.events.map(\.timetoken)
+            match = reader.match
+            places = batch.events.map { reader.match.names.place(of: $0) }
+            self.response = response
+        }
 
         func isOf(_ batch: PollBatch, _ reader: Subscriber) -> Bool {
-            cursor == batch.cursor && app == reader.app
-                && timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
-                && matches.elementsEqual(batch.events.lazy.map { reader.match.place(of: $0) })
+            guard cursor == batch.cursor, app == reader.app,
+                timetokens.elementsEqual(batch.events.lazy.map(\.timetoken))
+            else { return false }
+            return match === reader.match
+                || places.elementsEqual(batch.events.lazy.map { reader.match.names.place(of: $0) })
         }
     }
 
@@ -71,12 +84,9 @@ final class SubscribePrinter: Sendable {
 
     /// Returns the response to one waiting subscriber.
     func answer(_ batch: PollBatch, to reader: Subscriber) -> Response {
-        let known = last.withLock { $0?.isOf(batch, reader) == true ? $0?.response : nil }
-        if let known { return known }
+        if let known = last.withLock({ $0 }), known.isOf(batch, reader) { return known.response }
         let response = Self.answer(batch, to: reader)
-        let new = Last(
-            app: reader.app, cursor: batch.cursor, timetokens: batch.events.map(\.timetoken),
-            matches: batch.events.map { reader.match.place(of: $0) }, response: response)
+        let new = Last(batch, reader, response)
         last.withLock { $0 = new }
         return response
     }
@@ -101,7 +111,7 @@ final class SubscribePrinter: Sendable {
     }
 
     private static func item(_ event: Event, _ reader: Subscriber, to writer: inout JSONWriter) {
-        guard let shown = VisiblePayload(event), let place = reader.match.place(of: event) else { return }
+        guard let shown = VisiblePayload(event), let place = reader.match.names.place(of: event) else { return }
         let suffix = event.kind == .presence ? String.presenceSuffix : ""
         writer.beginObject()
         writer.member("a", "1")
@@ -128,10 +138,10 @@ final class SubscribePrinter: Sendable {
 final class Subscriber: Sendable {
     let app: AppID
     let subscribeKey: String
-    let match: SubscriptionMatch
+    let match: SharedMatch
     let filter: Filter?
 
-    init(app: AppID, subscribeKey: String, match: SubscriptionMatch, filter: Filter?) {
+    init(app: AppID, subscribeKey: String, match: SharedMatch, filter: Filter?) {
         self.app = app
         self.subscribeKey = subscribeKey
         self.match = match
@@ -140,7 +150,7 @@ final class Subscriber: Sendable {
 
     /// Returns true when the subscriber receives the event.
     func wants(_ event: Event, _ print: SubscribePrinter) -> Bool {
-        guard match.place(of: event) != nil else { return false }
+        guard match.names.place(of: event) != nil else { return false }
         guard let filter else { return VisiblePayload.showsAtOnce(event) || print.shown(event) != nil }
         return print.isShown(event, by: filter)
     }

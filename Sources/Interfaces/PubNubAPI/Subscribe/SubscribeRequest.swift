@@ -93,14 +93,19 @@ final class SubscribeRequest: Sendable {
         _ bans: [RestrictionRecord], _ audienceChanges: UInt64, _ limits: Limits, _ timeouts: PresenceTimeouts
     ) throws {
         let app = parameters.keyset.app
-        var match = parameters.list.match
-        for group in parameters.groupNames {
-            for channel in held[group] ?? [] { match.add(channel, of: group) }
-        }
         let hasGroups = !parameters.groupNames.isEmpty
-        selection =
-            hasGroups ? Selection(channels: match.channels(in: app), isWire: true) : parameters.list.selection
-        for ban in bans { match.withhold(ban.channel, until: ban.until ?? .distantFuture) }
+        var selection = parameters.list.selection
+        var match = parameters.list.match
+        if hasGroups || !bans.isEmpty {
+            var names = match.names
+            for group in parameters.groupNames {
+                for channel in held[group] ?? [] { names.add(channel, of: group) }
+            }
+            if hasGroups { selection = Selection(channels: names.channels(in: app), isWire: true) }
+            for ban in bans { names.withhold(ban.channel, until: ban.until ?? .distantFuture) }
+            match = SharedMatch(names)
+        }
+        self.selection = selection
         self.groups = groups
         self.audienceChanges = audienceChanges
         cursor = parameters.cursor

@@ -1,6 +1,13 @@
 import ChatCore
 import ChatModel
 
+/// The names that many subscribers follow. They share one object instead of copies.
+final class SharedMatch: Sendable {
+    let names: SubscriptionMatch
+
+    init(_ names: SubscriptionMatch) { self.names = names }
+}
+
 /// The names that a subscriber follows. Determines through which of these names the subscriber receives an event.
 struct SubscriptionMatch: Sendable {
     /// The followed names for one kind of events: messages or presence events.

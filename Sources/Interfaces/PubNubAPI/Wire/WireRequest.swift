@@ -11,7 +11,7 @@ struct WireRequest: Sendable {
     var token: AccessToken?
     /// The app that was found when the request was authorized, and the index of the path segment with its subscribe key;
     /// nil for a call that needs no authorization.
-    var app: (record: AppRecord, keyAt: Int)?
+    var app: (keyset: Keyset, keyAt: Int)?
     /// The path segments, still percent-encoded. The path is split first, and each segment is decoded when it is read,
     /// so that a name may contain an encoded slash.
     private let segments: [ArraySlice<UInt8>]
@@ -131,9 +131,11 @@ extension [String] {
     }
 }
 
-/// An app, found by the subscribe key in the path.
-struct Keyset: Sendable {
+/// An app, found by the subscribe key in the path. A class, because the record is large and passed on several times.
+final class Keyset: Sendable {
     let record: AppRecord
+
+    init(record: AppRecord) { self.record = record }
 
     var app: AppID { record.id }
 
@@ -166,7 +168,7 @@ extension PubNubAPI {
     /// - Parameter index: the index of the path segment with the subscribe key.
     /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
     func keyset(of request: WireRequest, at index: Int) throws(WireError) -> Keyset {
-        if let app = request.app, app.keyAt == index { return Keyset(record: app.record) }
+        if let app = request.app, app.keyAt == index { return app.keyset }
         guard let app = request.segment(index).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
             throw .invalidSubscribeKey
         }
