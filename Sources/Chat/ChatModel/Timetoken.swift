@@ -46,23 +46,23 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
     /// Parses 1 to 19 decimal digits, the form that the gateway stores. Leading zeros are accepted. Values above
     /// `Int64.max` are not.
+    @inlinable
     public init?(text: some StringProtocol) {
-        let digits = text.utf8
-        guard (1...19).contains(digits.count),
-            let value = digits.withContiguousStorageIfAvailable(Self.value) ?? Self.value(of: Array(digits)),
-            value <= Self.distantFuture.rawValue
-        else { return nil }
-        rawValue = value
+        var text = String(text)
+        guard let value = text.withUTF8({ Self.value(of: $0) }) else { return nil }
+        self.init(value)
     }
 
-    /// The value of at most 19 decimal digits; nil for any other bytes.
-    private static func value(of digits: some Collection<UInt8>) -> UInt64? {
+    /// The value of 1 to 19 decimal digits, up to `Int64.max`; nil for any other bytes.
+    @usableFromInline
+    static func value(of digits: UnsafeBufferPointer<UInt8>) -> UInt64? {
+        guard 1...19 ~= digits.count else { return nil }
         var value: UInt64 = 0
         for byte in digits {
             guard (0x30...0x39).contains(byte) else { return nil }
             value = value &* 10 &+ UInt64(byte &- 0x30)
         }
-        return value
+        return value <= distantFuture.rawValue ? value : nil
     }
 
     /// The id of the event at this position: `evt_` and the digits.
