@@ -84,10 +84,10 @@ public struct Caller: Sendable, Hashable {
         left.storage === right.storage || left.storage.fields == right.storage.fields
     }
 
-    /// Hashes the credential and its user. Callers with the same credential rarely differ in anything else.
+    /// Hashes the credential and its user. Callers with the same credential rarely differ in anything else, not even in
+    /// the app.
     public func hash(into hasher: inout Hasher) {
-        hasher.combine(app)
-        hasher.combine(credential)
+        hasher.combine(storage.fields.credential)
         hasher.combine(storage.fields.user)
     }
 

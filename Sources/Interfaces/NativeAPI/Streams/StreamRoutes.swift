@@ -203,6 +203,7 @@ extension NativeAPI {
     /// are none. A poll that has missed no event, and whose channels are known in memory, waits without a task.
     func startPoll(_ request: Request, _ caller: Caller) throws -> Handler.Reply {
         let parameters = try Parameters(request.query, known: FollowRequest.pollParameters)
+        let limits = limits
         let limit = try parameters.integer("limit", in: 1...limits.pageMost) ?? limits.pageDefault
         let chat = service.chat(for: caller)
         var wanted = try FollowRequest(request, parameters, chat, streams.selections)

@@ -67,6 +67,7 @@ extension PubNubAPI {
     private func order(
         _ wanted: SubscribeRequest, _ parameters: SubscribeParameters, _ chat: ChatAccess, upTo watermark: Timetoken
     ) -> (PollRequest, SubscribeFormatter) {
+        let limits = limits
         let oldest = service.clock.now.adding(.zero - limits.pubnubCatchUp)
         let request = parameters.request
         let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
