@@ -13,8 +13,8 @@ struct Fixture: Sendable {
     let port: UInt16
 
     /// Connects to the server.
-    func wire(receiveBuffer: Int32? = nil) throws -> Wire {
-        try Wire(port: port, receiveBuffer: receiveBuffer)
+    func wire(receiveBuffer: Int32? = nil, segment: Int32? = nil) throws -> Wire {
+        try Wire(port: port, receiveBuffer: receiveBuffer, segment: segment)
     }
 
     /// Runs `body` on the loop and returns what it returns.

@@ -28,12 +28,17 @@ final class Wire: @unchecked Sendable {
     private var buffer: [UInt8] = []
     private var isClosed = false
 
-    /// - Parameter receiveBuffer: A small value makes the reader easily too slow.
-    init(port: UInt16, receiveBuffer: Int32? = nil, seconds: Int = 5) throws {
+    /// - Parameters:
+    ///   - receiveBuffer: A small value makes the reader easily too slow.
+    ///   - segment: the maximum size of a TCP segment. With a small value, fewer bytes fit in the server's buffer.
+    init(port: UInt16, receiveBuffer: Int32? = nil, segment: Int32? = nil, seconds: Int = 5) throws {
         // Not inherited by programs of other tests, which would keep the connection open.
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | 0o2000000 /* SOCK_CLOEXEC */, 0)
         if var receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &receiveBuffer, socklen_t(MemoryLayout<Int32>.size))
+        }
+        if var segment {
+            setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_MAXSEG, &segment, socklen_t(MemoryLayout<Int32>.size))
         }
         var limit = timeval(tv_sec: seconds, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))

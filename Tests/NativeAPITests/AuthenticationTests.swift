@@ -51,6 +51,18 @@ import Testing
         }
     }
 
+    @Test("accepts a key that has the form of a token") func keyLikeToken() async throws {
+        try await APIFixture.run { api in
+            let key = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJvdGhlciJ9.c2lnbmF0dXJl"
+            let app = AppRecord(
+                id: AppID("other"), name: "other", publishKey: "pub-other", subscribeKey: "sub-other",
+                secretKey: "other-secret", created: api.service.clock.now)
+            _ = try await api.service.keyring.establish(app, keyText: key)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: key).status == 200)
+            #expect(await api.call(.get, "/v1/channels/a/events", key: key + "2").code == "credential_invalid")
+        }
+    }
+
     @Test("forgets a key when it expires and when it is removed")
     func endings() async throws {
         try await APIFixture.run { api in

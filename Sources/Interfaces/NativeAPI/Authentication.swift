@@ -257,11 +257,17 @@ extension NativeAPI {
         try headers.withValue(of: "Authorization") { field throws(ChatError) in
             let credential = try Self.credential(in: field)
             // A token begins with "ey", the encoded form of `{` and a quotation mark or a space. The search for a key
-            // would compute the digest of the token.
-            let isToken = credential.starts(with: "ey".utf8)
-            if isToken, let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+            // would compute the digest of the token. The text of a key may have the form of a token.
+            if credential.starts(with: "ey".utf8) {
+                do throws(ChatError) {
+                    if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+                } catch {
+                    guard let caller = service.keyring.caller(of: credential.span) else { throw error }
+                    return caller
+                }
+            }
             if let caller = service.keyring.caller(of: credential.span) { return caller }
-            if !isToken, let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
+            if let caller = try tokens.caller(of: Secret(credential.span)) { return caller }
             throw UserTokens.unknown
         }
     }

@@ -91,8 +91,6 @@ public struct ServerMetrics: Sendable, Equatable {
     public var connections = 0
     /// The part of ``connections`` whose clients wait for a deferred response on a duplicated socket.
     public var suspended = 0
-    /// The part of ``connections`` whose socket has not accepted all bytes of a complete response.
-    package var congested = 0
     /// HTTP connections accepted since the start.
     public var accepted: UInt64 = 0
     /// Connections that were rejected or closed because a limit was reached.

@@ -56,6 +56,12 @@ enum Socket {
     /// Turns on keepalive probes, which the kernel sends while the connection carries no other data.
     static func watchForSilence(_ descriptor: Int32) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 1) }
 
+    /// True when the peer has acknowledged all bytes that were sent on the socket.
+    static func hasSentEverything(_ descriptor: Int32) -> Bool {
+        var unacknowledged: Int32 = 0
+        return ioctl(descriptor, UInt(TIOCOUTQ), &unacknowledged) == 0 && unacknowledged == 0
+    }
+
     /// Sets an integer option. Errors are ignored: a socket that rejects the option works without it.
     static func set(_ descriptor: Int32, _ level: Int32, _ option: Int32, _ value: Int32) {
         var value = value

@@ -52,11 +52,9 @@ final class HTTPConnection {
     /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
     /// counted.
     var countedBytes: UInt64?
-    /// The bytes of responses that the socket has not accepted yet. The library regards them as sent.
-    private(set) var unsent: [UInt8] = []
+    /// True while ``HeldResponses`` contains a response of this connection.
+    var hasHeldResponse = false
     private var source: SourceID?
-    /// The events for which the socket is watched.
-    private var watched: UInt32 = 0
     private var lastAcknowledged: UInt64 = 0
 
     init(core: ServerCore, connection: OpaquePointer, descriptor: Int32, incoming: IncomingConnection) {
@@ -79,16 +77,9 @@ final class HTTPConnection {
     ///
     /// A lender already watches the socket, and reports the end of the connection.
     func watch() throws(ServerError) {
-        if lender == nil { try watch(for: EPOLLRDHUP.rawValue) }
-    }
-
-    /// Adds events to those for which the socket is watched. Ends a loan, because epoll accepts a descriptor only once.
-    private func watch(for events: UInt32) throws(ServerError) {
-        core.reclaim(from: self)?.giveUp()
-        guard watched & events == 0 else { return }
-        unwatch()
-        watched |= events
-        source = try core.loop.watch(descriptor, for: watched | EPOLLET.rawValue, self)
+        guard lender == nil, source == nil else { return }
+        let events = EPOLLRDHUP.rawValue | EPOLLET.rawValue
+        source = try core.loop.watch(descriptor, for: events, self)
     }
 
     func unwatch() {
@@ -103,40 +94,11 @@ final class HTTPConnection {
         hasEnded ? ready(EPOLLRDHUP.rawValue) : core.watch(self)
     }
 
-    /// Sends bytes of a response. If the socket does not accept all of them, the rest is sent when the client has read
-    /// earlier bytes. If the connection has failed, the bytes are dropped; the library detects the failure when it reads.
-    func send(_ bytes: UnsafeRawBufferPointer) {
-        guard !bytes.isEmpty else { return }
-        guard unsent.isEmpty else { return unsent += bytes }
-        let sent = sendto(descriptor, bytes.baseAddress, bytes.count, Socket.sendFlags, nil, 0)
-        guard sent < bytes.count, sent >= 0 || errno == EAGAIN || errno == EINTR else { return }
-        unsent += bytes.dropFirst(max(0, sent))
-        core.connectionsWithUnsent += 1
-        do {
-            try watch(for: EPOLLOUT.rawValue)
-        } catch {
-            cut()
-        }
-    }
-
-    /// Sends the bytes that the socket has not accepted. Returns false when some are still left.
-    func sendRest() -> Bool {
-        guard !unsent.isEmpty else { return true }
-        let sent = unsent.withUnsafeBytes {
-            sendto(descriptor, $0.baseAddress, $0.count, Socket.sendFlags, nil, 0)
-        }
-        if sent < 0, errno == EAGAIN || errno == EINTR { return false }
-        guard sent >= 0, sent < unsent.count else {
-            dropUnsent()
-            return true
-        }
-        unsent.removeFirst(sent)
-        return false
-    }
-
-    func dropUnsent() {
-        unsent = []
-        core.connectionsWithUnsent -= 1
+    /// Sends a response that the library regards as sent. Ends the connection if the socket does not accept all bytes,
+    /// which happens if the connection has failed or the kernel is short of memory.
+    func send(_ response: UnsafeRawBufferPointer) {
+        let sent = sendto(descriptor, response.baseAddress, response.count, Socket.sendFlags, nil, 0)
+        if sent < response.count { cut() }
     }
 
     /// Shuts the socket down. The library then detects the end of the connection and closes it.
@@ -202,11 +164,8 @@ final class HTTPConnection {
 }
 
 extension HTTPConnection: LoopSource {
-    /// Handles a socket that accepts bytes again, and a client that has closed its side of the connection, or the whole
-    /// connection.
+    /// Handles a client that has closed its side of the connection, or the whole connection.
     func ready(_ events: UInt32) {
-        _ = sendRest()
-        guard events & ~EPOLLOUT.rawValue != 0 else { return }
         hasEnded = true
         stream?.close(.peerDisconnected)
         exchange?.clientLeft()

@@ -8,26 +8,34 @@ import Glibc
 /// response while its request is being handled. Therefore this file supplies the functions `send` and `sendmsg`, which
 /// the library calls through the dynamic linker. They copy the response instead. If the library calls the C library's
 /// functions, it sends each response itself.
+///
+/// The library regards a held response as sent. A response is therefore held only if the socket will accept all of it:
+/// the response is short, and the client has acknowledged everything that was sent before.
 struct HeldResponses {
     /// The maximum number of responses.
     fileprivate static let mostResponses = 32
-    /// The maximum number of bytes of all responses.
-    fileprivate static let mostBytes = 32 * 1024
+    /// The maximum number of bytes of one response. A socket without unsent bytes accepts them, because this is the
+    /// smallest buffer that Linux allows (`tcp_wmem`).
+    fileprivate static let mostBytes = 4096
 
     /// The responses in the order in which they were written. `end` is the index after the response's last byte.
     fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
     fileprivate var bytes: [UInt8] = []
+    /// The index of the first byte of the last response.
+    fileprivate var start = 0
     /// The socket of the last response, while the library may still write bytes of it; -1 at other times.
     fileprivate var descriptor: Int32 = -1
 }
 
 extension ServerCore {
-    /// Holds the response that is queued on a connection until the end of the iteration.
+    /// Holds the response that is queued on a connection until the end of the iteration, if the response is short.
     func hold(responseOf peer: HTTPConnection) {
-        if held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
-        guard !isSecure, peer.unsent.isEmpty else { return held.descriptor = -1 }
+        if peer.hasHeldResponse || held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
+        guard !isSecure, Socket.hasSentEverything(peer.descriptor) else { return held.descriptor = -1 }
+        peer.hasHeldResponse = true
         held.descriptor = peer.descriptor
-        held.responses.append((peer, held.bytes.count))
+        held.start = held.bytes.count
+        held.responses.append((peer, held.start))
     }
 
     /// Sends the held responses. If a response is not completely written yet, its remaining bytes are not held.
@@ -38,7 +46,8 @@ extension ServerCore {
         due.bytes.withUnsafeBytes { bytes in
             var start = 0
             for (peer, end) in due.responses {
-                peer.send(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
+                peer.hasHeldResponse = false
+                if end > start { peer.send(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
                 start = end
             }
         }
@@ -49,26 +58,19 @@ extension ServerCore {
         if held.responses.isEmpty { held = due }
     }
 
-    /// Accepts bytes that the library sends. If the function returns nil, the caller must send them.
-    ///
-    /// - Returns: the number of accepted bytes; -1 with `errno` EAGAIN if the socket accepts none.
-    fileprivate func write(_ parts: UnsafeBufferPointer<iovec>, to descriptor: Int32) -> Int? {
-        let count = parts.reduce(0) { $0 + $1.iov_len }
-        if descriptor == held.descriptor {
-            if held.bytes.count + count <= HeldResponses.mostBytes {
-                for part in parts {
-                    held.bytes += UnsafeRawBufferPointer(start: part.iov_base, count: part.iov_len)
-                }
-                held.responses[held.responses.count - 1].end = held.bytes.count
-                return count
-            }
-            sendHeldResponses()
-        } else if held.responses.contains(where: { $0.peer.descriptor == descriptor }) {
-            sendHeldResponses()
+    /// Holds bytes that the library sends. Returns false if the caller must send them.
+    fileprivate func hold(_ parts: UnsafeBufferPointer<iovec>, for descriptor: Int32) -> Bool {
+        guard descriptor == held.descriptor else {
+            if peers[descriptor]?.hasHeldResponse == true { sendHeldResponses() }
+            return false
         }
-        guard connectionsWithUnsent > 0, let peer = peers[descriptor], !peer.sendRest() else { return nil }
-        errno = EAGAIN
-        return -1
+        guard held.bytes.count - held.start + parts.reduce(0, { $0 + $1.iov_len }) <= HeldResponses.mostBytes else {
+            sendHeldResponses()
+            return false
+        }
+        for part in parts { held.bytes += UnsafeRawBufferPointer(start: part.iov_base, count: part.iov_len) }
+        held.responses[held.responses.count - 1].end = held.bytes.count
+        return true
     }
 }
 
@@ -77,8 +79,10 @@ extension ServerCore {
 public func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ size: Int, _ flags: Int32) -> Int {
     if let core = MHDErrorPages.runningCore {
         let part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes), iov_len: size)
-        let count = withUnsafePointer(to: part) { core.write(UnsafeBufferPointer(start: $0, count: 1), to: descriptor) }
-        if let count { return count }
+        let isHeld = withUnsafePointer(to: part) {
+            core.hold(UnsafeBufferPointer(start: $0, count: 1), for: descriptor)
+        }
+        if isHeld { return size }
     }
     return sendto(descriptor, bytes, size, flags, nil, 0)
 }
@@ -88,7 +92,7 @@ public func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ size: I
 public func sendMessage(_ descriptor: Int32, _ message: UnsafeRawPointer?, _ flags: Int32) -> Int {
     if let core = MHDErrorPages.runningCore, let header = message?.assumingMemoryBound(to: msghdr.self) {
         let parts = UnsafeBufferPointer(start: header.pointee.msg_iov, count: Int(header.pointee.msg_iovlen))
-        if let count = core.write(parts, to: descriptor) { return count }
+        if core.hold(parts, for: descriptor) { return parts.reduce(0) { $0 + $1.iov_len } }
     }
     return shim_send_message(descriptor, message, flags)
 }

@@ -55,14 +55,14 @@ final class LingeringSocket: LoopSource {
         return true
     }
 
-    /// Discards received bytes. Returns false when the client has closed its side of the connection and received the
-    /// response, or sends too many bytes.
+    /// Discards received bytes. Returns false when the client has closed its side of the connection or sends too many
+    /// bytes.
     private func discard() -> Bool {
         withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 16) { buffer in
             while discarded < Self.discardLimit {
                 let count = recv(descriptor, buffer.baseAddress, buffer.count, Socket.sendFlags)
                 if count < 0 { return errno == EAGAIN || errno == EINTR }
-                if count == 0 { return !unsent.isEmpty }
+                if count == 0 { return false }
                 discarded += count
             }
             return false

@@ -106,7 +106,6 @@ extension ServerCore {
     /// Called when the library is about to close the socket of a connection.
     func connectionEnded(_ peer: HTTPConnection) {
         sendHeldResponses()
-        sendRestAfterEnd(of: peer)
         if let exchange = peer.exchange {
             // If this server has queued no response, the library ends the request without the completion callback.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
@@ -127,14 +126,6 @@ extension ServerCore {
         }
         uncountAddress(peer.address)
         if isDraining { checkDrained() }
-    }
-
-    /// Sends the unsent bytes of a connection on a duplicate of its socket, because the library closes the socket.
-    private func sendRestAfterEnd(of peer: HTTPConnection) {
-        guard !peer.sendRest() else { return }
-        let socket = peer.isSilenced ? -1 : fcntl(peer.descriptor, F_DUPFD_CLOEXEC, 0)
-        if socket >= 0 { linger(socket, saying: peer.unsent) }
-        peer.dropUnsent()
     }
 
     func countAddress(_ address: RemoteAddress) {

@@ -64,10 +64,6 @@ extension ServerCore {
         guard socket >= 0 else { return nil }
         // What is sent on the duplicate must follow the earlier responses of the connection.
         sendHeldResponses()
-        guard peer.sendRest() else {
-            Glibc.close(socket)
-            return nil
-        }
         peer.isSilenced = true
         return socket
     }

@@ -68,8 +68,6 @@ final class ServerCore: @unchecked Sendable {
     /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
     var held = HeldResponses()
-    /// The number of connections with ``HTTPConnection/unsent`` bytes.
-    var connectionsWithUnsent = 0
     var streams: StreamRegistry
     var isDraining = false
     /// True when the drain time has passed. This can happen before `drainWaiter` is set.
@@ -270,7 +268,6 @@ extension ServerCore {
         var metrics = counters
         metrics.connections = connectionCount
         metrics.suspended = deferredSockets.count - idleDeferredSockets
-        metrics.congested = connectionsWithUnsent
         metrics.streams = streams.count
         metrics.streamTraffic = loop.delivery.statistics
         return metrics
