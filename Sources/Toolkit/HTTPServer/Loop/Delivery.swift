@@ -20,8 +20,8 @@ final class Delivery {
         queue.append(broadcast)
     }
 
-    /// Sends the bytes that wait if they are for few streams. Otherwise sends nothing. An event is then sent before the
-    /// responses of the iteration, because each response wakes a client, which competes with the streams for the
+    /// Sends the bytes that wait if they are for few streams. Otherwise sends nothing. The loop calls this function
+    /// before it sends responses, because each response wakes a client, which competes with the streams for the
     /// processors.
     func runIfSmall() {
         guard !isIdle, queue.count - next <= Self.few else { return }

@@ -11,9 +11,9 @@ import Synchronization
 /// process.
 ///
 /// The function `turn` is one iteration of the loop. It waits for events, and then handles, in this order: socket
-/// events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, the responses that the daemons' functions
-/// hold, and a bounded number of stream deliveries. Deliveries to few streams come before the daemons and before the held
-/// responses. The bounds prevent one kind of work from delaying the other kinds for long.
+/// events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, the held responses (``HeldResponses``),
+/// and a bounded number of stream deliveries. Deliveries to few streams come earlier: before the daemons, and before
+/// the held responses. The bounds prevent one kind of work from delaying the other kinds for long.
 public final class Loop: SerialExecutor, @unchecked Sendable {
     // `@unchecked Sendable` is safe: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic, and everything
     // else is used only by the loop's thread, or by `init` and `deinit`.

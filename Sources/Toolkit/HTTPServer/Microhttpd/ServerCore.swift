@@ -67,6 +67,7 @@ final class ServerCore: @unchecked Sendable {
     var heads = RawHeads()
     /// The sockets whose deferred responses are complete but not sent, in the order of completion.
     var answeredSockets: [DeferredSocket] = []
+    /// The responses of this iteration that are not yet sent.
     var held = HeldResponses()
     var streams: StreamRegistry
     var isDraining = false
