@@ -7,7 +7,7 @@ extension Router {
         let router = RequestRouter(self)
         let match = router.match(method: request.method, path: request.path, headers: request.headers)
         var response = await router.answer(request, match)
-        router.finish(&response, in: router.context(of: request.head, plan: match.plan))
+        router.finish(&response, to: request.head, plan: match.plan)
         response.headers.append(("X-Request-Id", request.id))
         response.headers.append(("X-Content-Type-Options", "nosniff"))
         return response

@@ -5,10 +5,10 @@ import Glibc
 final class DaemonOptions {
     /// The flags select an external epoll descriptor and connections that can be suspended. With TURBO, the library
     /// closes sockets without `shutdown`. A `shutdown` would also end a stream that continues on a duplicate of the
-    /// socket.
+    /// socket. The library adds no `Date`, because it would format the date for each response (``HTTPDate``).
     private static let flags =
         MHD_USE_EPOLL.rawValue | MHD_USE_TURBO.rawValue | MHD_ALLOW_SUSPEND_RESUME.rawValue
-        | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue
+        | MHD_USE_ERROR_LOG.rawValue | MHD_USE_NO_LISTEN_SOCKET.rawValue | MHD_USE_SUPPRESS_DATE_NO_CLOCK.rawValue
 
     private let context: UnsafeMutableRawPointer
     private let limits: ServerOptions.Limits

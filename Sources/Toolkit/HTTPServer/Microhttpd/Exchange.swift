@@ -129,6 +129,7 @@ extension Exchange {
     func completed(_ code: MHD_RequestTerminationCode) {
         guard !isOver else { return }
         isOver = true
+        core.endPlaceholder(of: peer)
         task?.cancel()
         task = nil
         deferred?.disconnected()
@@ -376,7 +377,7 @@ extension Exchange {
     /// Adds the fields of CORS and `Strict-Transport-Security`, and reports the response to the router's observer.
     func finish(_ response: inout Response) {
         guard let head, let match else { return }
-        core.router.finish(&response, in: core.router.context(of: head, plan: match.plan))
+        core.router.finish(&response, to: head, plan: match.plan)
     }
 }
 
@@ -387,7 +388,7 @@ extension Response {
 
 extension Request.Head {
     /// True when the client asks the server to close the connection after the response (RFC 9112, 9.6).
-    fileprivate var wantsClose: Bool {
+    var wantsClose: Bool {
         headers[all: "Connection"].contains { field in
             field.utf8.split(separator: UInt8(ascii: ",")).contains { option in
                 let option = option.drop(while: ASCII.isBlank)

@@ -1,98 +1,138 @@
 internal import CLinux
+internal import CMicrohttpd
 import Glibc
 
-/// The responses that the library has written in this iteration of the loop and that are not yet sent.
+/// The short responses of this iteration of the loop, which are not yet sent.
 ///
 /// Waking a client process on the same machine costs as much as sending the response. The loop therefore sends the
-/// responses of an iteration one after the other at its end, and after the events of the iteration. The library sends a
-/// response while its request is being handled. Therefore this file supplies the functions `send` and `sendmsg`, which
-/// the library calls through the dynamic linker. They copy the response instead. If the library calls the C library's
-/// functions, it sends each response itself.
+/// responses of an iteration one after the other at its end, and after the events of the iteration. The library would
+/// send a response while its request is being handled, and would copy each header field. Therefore this server formats
+/// a short response itself, and passes a placeholder to the library: an empty response, whose end is the end of the
+/// request. This file supplies the functions `send` and `sendmsg`, which the library calls through the dynamic linker.
+/// They drop the placeholder.
 ///
 /// The library regards a held response as sent. A response is therefore held only if the socket will accept all of it:
 /// the response is short, and the client has acknowledged everything that was sent before.
 struct HeldResponses {
+    /// True when the library calls the `send` of this file. Otherwise no response is held. `Package.swift` determines
+    /// whether the linker exports a program's `send`.
+    fileprivate static let isPossible: Bool = {
+        let own: @convention(c) (Int32, UnsafeRawPointer?, Int, Int32) -> Int = sendBytes
+        return dlsym(nil, "send") == unsafeBitCast(own, to: UnsafeMutableRawPointer.self)
+    }()
     /// The maximum number of responses.
     fileprivate static let mostResponses = 32
     /// The maximum number of bytes of one response. A socket without unsent bytes accepts them, because this is the
     /// smallest buffer that Linux allows (`tcp_wmem`).
     fileprivate static let mostBytes = 4096
 
-    /// The responses in the order in which they were written. `end` is the index after the response's last byte.
+    /// The responses in the order in which they were made. `end` is the index after the response's last byte.
     fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
     fileprivate var bytes: [UInt8] = []
-    /// The index of the first byte of the last response.
-    fileprivate var start = 0
-    /// The socket of the last response, while the library may still write bytes of it; -1 at other times.
-    fileprivate var descriptor: Int32 = -1
+    /// The sockets whose request has a placeholder as its response, until the request ends.
+    fileprivate var placeholders: [Int32] = []
+}
+
+/// An empty response of the library, which any number of requests may have.
+private struct Placeholder: @unchecked Sendable {
+    // `@unchecked Sendable` is safe, because the library counts the references to a response under a lock.
+
+    static let response = Placeholder(isLast: false)
+    /// After this response, the library closes the connection.
+    static let lastResponse = Placeholder(isLast: true)
+
+    /// Nil when there was not enough memory.
+    let response: OpaquePointer?
+
+    private init(isLast: Bool) {
+        response = shim_make_response(0, nil, 0)
+        if let response, isLast { MHD_add_response_header(response, "Connection", "close") }
+    }
 }
 
 extension ServerCore {
-    /// Holds the response that is queued on a connection until the end of the iteration, if the response is short.
-    func hold(responseOf peer: HTTPConnection) {
+    /// Holds a response until the end of the iteration, and passes a placeholder to the library. Returns nil, and does
+    /// nothing, if the response cannot be held.
+    func hold(
+        _ response: Response, _ body: UnsafeRawBufferPointer, of exchange: Exchange, isHead: Bool, closing: Bool
+    ) -> MHD_Result? {
+        let peer = exchange.peer
+        // The library knows how to end a connection of HTTP/1.0, and omits the `Content-Length` of a 304 response.
+        guard body.count <= HeldResponses.mostBytes, !isSecure, !exchange.isHTTP10, response.status != 304,
+            HeldResponses.isPossible, let head = exchange.head
+        else { return nil }
         if peer.hasHeldResponse || held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
-        guard !isSecure, Socket.hasSentEverything(peer.descriptor) else { return held.descriptor = -1 }
+        guard Socket.hasSentEverything(peer.descriptor) else { return nil }
+        let isLast = closing || head.wantsClose
+        let text = heads.head(
+            status: response.status, headers: response.headers,
+            contentLength: response.status == 204 ? nil : body.count, requestID: head.id, date: date.updated(),
+            closing: isLast)
+        if heads.hasDroppedFields { logDroppedFields(of: exchange) }
+        let placeholder = isLast ? Placeholder.lastResponse : Placeholder.response
+        guard text.count + body.count <= HeldResponses.mostBytes, let placeholder = placeholder.response else {
+            return nil
+        }
+        guard MHD_queue_response(exchange.connection, 200, placeholder) == .YES else { return .NO }
+        held.bytes += text
+        if !isHead { held.bytes += body }
+        held.responses.append((peer, held.bytes.count))
+        held.placeholders.append(peer.descriptor)
         peer.hasHeldResponse = true
-        held.descriptor = peer.descriptor
-        held.start = held.bytes.count
-        held.responses.append((peer, held.start))
+        return .YES
     }
 
-    /// Sends the held responses. If a response is not completely written yet, its remaining bytes are not held.
+    /// Records that the request of a connection has ended, and that the library writes no more of its placeholder.
+    func endPlaceholder(of peer: HTTPConnection) {
+        if let index = held.placeholders.lastIndex(of: peer.descriptor) { held.placeholders.remove(at: index) }
+    }
+
+    /// Sends the held responses.
     func sendHeldResponses() {
         guard !held.responses.isEmpty else { return }
-        var due = HeldResponses()
-        swap(&due, &held)
-        due.bytes.withUnsafeBytes { bytes in
+        var responses: [(peer: HTTPConnection, end: Int)] = []
+        var bytes: [UInt8] = []
+        swap(&responses, &held.responses)
+        swap(&bytes, &held.bytes)
+        bytes.withUnsafeBytes { bytes in
             var start = 0
-            for (peer, end) in due.responses {
+            for (peer, end) in responses {
                 peer.hasHeldResponse = false
-                if end > start { peer.send(UnsafeRawBufferPointer(rebasing: bytes[start..<end])) }
+                peer.send(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
                 start = end
             }
         }
+        guard held.responses.isEmpty else { return }
         // The memory is used again.
-        due.responses.removeAll(keepingCapacity: true)
-        due.bytes.removeAll(keepingCapacity: true)
-        due.descriptor = -1
-        if held.responses.isEmpty { held = due }
+        responses.removeAll(keepingCapacity: true)
+        bytes.removeAll(keepingCapacity: true)
+        swap(&responses, &held.responses)
+        swap(&bytes, &held.bytes)
     }
 
-    /// Holds bytes that the library sends. Returns false if the caller must send them.
-    fileprivate func hold(_ parts: UnsafeBufferPointer<iovec>, for descriptor: Int32) -> Bool {
-        guard descriptor == held.descriptor else {
-            if peers[descriptor]?.hasHeldResponse == true { sendHeldResponses() }
-            return false
-        }
-        guard held.bytes.count - held.start + parts.reduce(0, { $0 + $1.iov_len }) <= HeldResponses.mostBytes else {
-            sendHeldResponses()
-            return false
-        }
-        for part in parts { held.bytes += UnsafeRawBufferPointer(start: part.iov_base, count: part.iov_len) }
-        held.responses[held.responses.count - 1].end = held.bytes.count
-        return true
+    /// Returns true if the bytes that the library sends are a placeholder. For all other bytes, first sends the held
+    /// response of the same connection, which precedes them.
+    fileprivate func isPlaceholder(on descriptor: Int32) -> Bool {
+        if held.placeholders.contains(descriptor) { return true }
+        if peers[descriptor]?.hasHeldResponse == true { sendHeldResponses() }
+        return false
     }
 }
 
 /// Replaces the C library's `send` for the whole program; see ``HeldResponses``.
 @c(send)
 public func sendBytes(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ size: Int, _ flags: Int32) -> Int {
-    if let core = MHDErrorPages.runningCore {
-        let part = iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes), iov_len: size)
-        let isHeld = withUnsafePointer(to: part) {
-            core.hold(UnsafeBufferPointer(start: $0, count: 1), for: descriptor)
-        }
-        if isHeld { return size }
-    }
+    if let core = MHDErrorPages.runningCore, core.isPlaceholder(on: descriptor) { return size }
     return sendto(descriptor, bytes, size, flags, nil, 0)
 }
 
 /// Replaces the C library's `sendmsg` for the whole program; see ``HeldResponses``.
 @c(sendmsg)
 public func sendMessage(_ descriptor: Int32, _ message: UnsafeRawPointer?, _ flags: Int32) -> Int {
-    if let core = MHDErrorPages.runningCore, let header = message?.assumingMemoryBound(to: msghdr.self) {
-        let parts = UnsafeBufferPointer(start: header.pointee.msg_iov, count: Int(header.pointee.msg_iovlen))
-        if core.hold(parts, for: descriptor) { return parts.reduce(0) { $0 + $1.iov_len } }
+    if let core = MHDErrorPages.runningCore, core.isPlaceholder(on: descriptor) {
+        let header = message?.assumingMemoryBound(to: msghdr.self).pointee
+        return UnsafeBufferPointer(start: header?.msg_iov, count: header.map { Int($0.msg_iovlen) } ?? 0)
+            .reduce(0) { $0 + $1.iov_len }
     }
     return shim_send_message(descriptor, message, flags)
 }

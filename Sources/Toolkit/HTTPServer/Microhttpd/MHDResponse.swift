@@ -7,28 +7,22 @@ struct MHDResponse: ~Copyable {
     private let response: OpaquePointer
     private let status: UInt32
     private let connection: OpaquePointer
-    let knownLength: Int
     private(set) var hasDroppedFields = false
 
     init?(_ answer: Response, isHead: Bool, exchange: Exchange) {
         let made: OpaquePointer?
         switch answer.body {
         case .empty:
-            knownLength = 0
             made =
                 answer.status == 304
                 ? Self.withoutLength() : MHD_create_response_from_buffer(0, nil, .RESPMEM_PERSISTENT)
         case .bytes(let bytes):
-            knownLength = bytes.count
             made = bytes.withUnsafeBytes { shim_make_response($0.count, $0.baseAddress, 1) }
         case .fixed(let bytes):
-            knownLength = bytes.buffer.count
             made = shim_make_response(bytes.buffer.count, bytes.buffer.baseAddress, 0)
         case .pieces(let pieces):
-            knownLength = 0
             made = isHead ? Self.withoutLength() : PieceSource(pieces, exchange: exchange).makeResponse()
         case .stream, .deferred:
-            knownLength = 0
             made = Self.withoutLength()
         }
         guard let made else { return nil }
@@ -45,7 +39,6 @@ struct MHDResponse: ~Copyable {
         response = made
         status = UInt32(clamping: answer.status)
         connection = exchange.connection
-        knownLength = 0
         add(answer, exchange)
     }
 
@@ -69,6 +62,7 @@ struct MHDResponse: ~Copyable {
         for header in answer.headers where !header.value.isEmpty && !add(header.name, header.value) {
             hasDroppedFields = true
         }
+        add("Date", exchange.core.date.updated().text)
         if let id = exchange.head?.id { add("X-Request-Id", id) }
         add("X-Content-Type-Options", "nosniff")
     }

@@ -41,18 +41,19 @@ enum RawResponse {
 }
 
 /// Formats the headers of responses. Thousands of clients may get the same response at the same time, so the text of the
-/// last header is reused. Only the id of the request differs.
+/// last header is reused. Only the id of the request and the length of the body may differ.
 struct RawHeads {
     private var status = 0
     private var headers: [(name: String, value: String)] = []
     private var added: [(name: String, value: String)] = []
-    private var contentLength: Int?
     private var date = ""
     private var isClosing = false
     /// The last header.
     private var text: [UInt8] = []
     /// The size of the last header, up to and including the name of the field `X-Request-Id`.
     private var size = 0
+    /// True when a field was left out of the last header, because it would not end where it should.
+    private(set) var hasDroppedFields = false
 
     /// Formats the header of a response, including the empty line at its end. The memory of the result is used again
     /// when the caller has released it.
@@ -65,16 +66,19 @@ struct RawHeads {
         contentLength: Int?, requestID: String, date: HTTPDate, closing: Bool
     ) -> [UInt8] {
         let isSame =
-            self.status == status && self.contentLength == contentLength && isClosing == closing
-            && self.date == date.text && Self.areEqual(self.headers, headers) && Self.areEqual(self.added, added)
+            self.status == status && isClosing == closing && self.date == date.text && Self.areEqual(self.headers, headers) && Self.areEqual(self.added, added)
         if !isSame {
-            (self.status, self.headers, self.added, self.contentLength) = (status, headers, added, contentLength)
+            (self.status, self.headers, self.added) = (status, headers, added)
             (self.date, isClosing) = (date.text, closing)
             format()
             size = text.count
         }
         text.removeLast(text.count - size)
         text.append(text: requestID)
+        if let contentLength {
+            text.append(text: "\r\nContent-Length: ")
+            text.append(text: String(contentLength))
+        }
         text.append(text: "\r\n\r\n")
         return text
     }
@@ -102,16 +106,16 @@ struct RawHeads {
         if isClosing { text.append(text: "\r\nConnection: close") }
         text.append(text: "\r\nDate: ")
         text.append(text: date)
-        for header in headers + added
-        where RawResponse.isSafe(header.name) && RawResponse.isSafe(header.value) && !header.value.isEmpty {
+        hasDroppedFields = false
+        for header in headers + added where !header.value.isEmpty {
+            guard RawResponse.isSafe(header.name), RawResponse.isSafe(header.value) else {
+                hasDroppedFields = true
+                continue
+            }
             text.append(text: "\r\n")
             text.append(text: header.name)
             text.append(text: ": ")
             text.append(text: header.value)
-        }
-        if let contentLength {
-            text.append(text: "\r\nContent-Length: ")
-            text.append(text: String(contentLength))
         }
         text.append(text: "\r\nX-Request-Id: ")
     }

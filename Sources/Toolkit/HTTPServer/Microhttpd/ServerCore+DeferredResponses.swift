@@ -63,7 +63,8 @@ extension ServerCore {
 
     private func sendAnswer(on socket: DeferredSocket) {
         guard let reply = socket.reply, let response = reply.answer else { return }
-        router.observe(response, in: reply.context)
+        let context = reply.context
+        router.observe(response, of: context.plan, method: context.method, receivedAt: context.receivedAt)
         let isLast = socket.isLast || isDraining
         response.body.withWholeBytes { body in
             counters.bodyBytesSent += UInt64(body.count)
@@ -170,7 +171,7 @@ extension ServerCore {
 
 extension ResponseBody {
     /// Calls `use` with the bytes of a body that is in memory.
-    fileprivate func withWholeBytes<Result>(_ use: (UnsafeRawBufferPointer) -> Result) -> Result {
+    func withWholeBytes<Result>(_ use: (UnsafeRawBufferPointer) -> Result) -> Result {
         switch self {
         case .bytes(let bytes): bytes.withUnsafeBytes(use)
         case .fixed(let bytes): use(bytes.buffer)

@@ -4,20 +4,28 @@ import Logging
 
 /// Sends complete responses, through libmicrohttpd or directly on a duplicate of the socket.
 extension ServerCore {
-    /// Passes a complete response to the library, which sends it.
+    /// Sends a complete response: at the end of this iteration if it is short, and otherwise through the library.
     func queue(_ response: Response, isHead: Bool, on exchange: Exchange, closing: Bool) -> MHD_Result {
+        let closing = closing || isDraining
+        if response.body.isWhole {
+            let result = response.body.withWholeBytes { body in
+                counters.bodyBytesSent += UInt64(body.count)
+                return hold(response, body, of: exchange, isHead: isHead, closing: closing)
+            }
+            if let result { return result }
+        }
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
             logger.error("cannot send a response: not enough memory")
             return .NO
         }
-        if reply.hasDroppedFields {
-            logger.error(
-                "left an invalid header field out of a response", metadata: ["request": "\(exchange.head?.id ?? "")"])
-        }
-        if closing || isDraining { reply.add("Connection", "close") }
-        counters.bodyBytesSent += UInt64(reply.knownLength)
-        if response.body.isWhole { hold(responseOf: exchange.peer) }
+        if reply.hasDroppedFields { logDroppedFields(of: exchange) }
+        if closing { reply.add("Connection", "close") }
         return reply.queue()
+    }
+
+    func logDroppedFields(of exchange: Exchange) {
+        logger.error(
+            "left an invalid header field out of a response", metadata: ["request": "\(exchange.head?.id ?? "")"])
     }
 
     /// Returns the replacement for the error page that the library has announced, and forgets the announcement.
@@ -32,7 +40,9 @@ extension ServerCore {
         let id = makeRequestID()
         var response = MHDErrorPages.problem(status, limits: options.limits)
             .response(baseURL: router.table.problemBaseURL, requestID: id)
-        response.headers += [("X-Request-Id", id), ("X-Content-Type-Options", "nosniff")]
+        response.headers += [
+            ("Date", date.updated().text), ("X-Request-Id", id), ("X-Content-Type-Options", "nosniff"),
+        ]
         return .response(response)
     }
 

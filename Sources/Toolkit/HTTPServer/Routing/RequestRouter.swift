@@ -121,11 +121,11 @@ extension RequestRouter {
         return fields + [("Strict-Transport-Security", "max-age=\(table.transportSecuritySeconds)")]
     }
 
-    /// Adds the fields of the context to a response, and reports the outcome to the observer. The other fields that every
-    /// response has are added when the response is formatted.
-    func finish(_ response: inout Response, in context: Context) {
-        observe(response, in: context)
-        response.headers += context.fields
+    /// Adds the fields of CORS and `Strict-Transport-Security` to a response, and reports the outcome to the observer. The
+    /// other fields that every response has are added when the response is formatted.
+    func finish(_ response: inout Response, to head: Request.Head, plan: RoutePlan) {
+        observe(response, of: plan, method: head.method, receivedAt: head.receivedAt)
+        response.headers += fields(plan, head.headers)
     }
 
     /// Returns the response for a problem, in the error format of the route.
@@ -134,7 +134,9 @@ extension RequestRouter {
     }
 
     /// Reports a response to the observer.
-    func observe(_ response: Response, in context: Context) {
+    func observe(
+        _ response: Response, of plan: RoutePlan, method: HTTPMethod, receivedAt: ContinuousClock.Instant
+    ) {
         guard let observer = table.observer else { return }
         let bytes =
             switch response.body {
@@ -144,7 +146,6 @@ extension RequestRouter {
             }
         observer(
             Router.Outcome(
-                method: context.method, plan: context.plan, status: response.status,
-                duration: .now - context.receivedAt, bodyBytes: bytes))
+                method: method, plan: plan, status: response.status, duration: .now - receivedAt, bodyBytes: bytes))
     }
 }
