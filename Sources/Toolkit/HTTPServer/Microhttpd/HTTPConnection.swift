@@ -54,6 +54,8 @@ final class HTTPConnection {
     var countedBytes: UInt64?
     /// True while ``HeldResponses`` contains a response of this connection.
     var hasHeldResponse = false
+    /// The maximum number of bytes that were sent to the client and are not yet acknowledged, as far as it is known.
+    private var unacknowledged = Int.max
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
 
@@ -93,6 +95,26 @@ final class HTTPConnection {
         core.reclaim(from: self)?.giveUp()
         hasEnded ? ready(EPOLLRDHUP.rawValue) : core.watch(self)
     }
+
+    /// The number of bytes that a socket accepts although the client reads nothing. This is the smallest buffer that
+    /// Linux allows (`tcp_wmem`).
+    static let acceptedBytes = 4096
+
+    /// Returns true if the socket will accept this number of bytes, whatever the client reads. The caller may then send
+    /// up to this number of bytes.
+    ///
+    /// The kernel is asked only if the bytes that were sent since the last question could fill the buffer.
+    func willAccept(_ count: Int) -> Bool {
+        if unacknowledged > Self.acceptedBytes - count {
+            guard Socket.hasSentEverything(descriptor) else { return false }
+            unacknowledged = 0
+        }
+        unacknowledged += count
+        return true
+    }
+
+    /// Records that the library sends bytes to the client, whose number this object does not count.
+    func librarySends() { unacknowledged = .max }
 
     /// Sends a response that the library regards as sent. Ends the connection if the socket does not accept all bytes,
     /// which happens if the connection has failed or the kernel is short of memory.

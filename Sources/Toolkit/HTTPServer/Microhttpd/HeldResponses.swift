@@ -12,7 +12,7 @@ import Glibc
 /// They drop the placeholder.
 ///
 /// The library regards a held response as sent. A response is therefore held only if the socket will accept all of it:
-/// the response is short, and the client has acknowledged everything that was sent before.
+/// the response is short, and so is what the client has not acknowledged (``HTTPConnection/willAccept(_:)``).
 struct HeldResponses {
     /// True when the library calls the `send` of this file. Otherwise no response is held. `Package.swift` determines
     /// whether the linker exports a program's `send`.
@@ -22,9 +22,8 @@ struct HeldResponses {
     }()
     /// The maximum number of responses.
     fileprivate static let mostResponses = 32
-    /// The maximum number of bytes of one response. A socket without unsent bytes accepts them, because this is the
-    /// smallest buffer that Linux allows (`tcp_wmem`).
-    fileprivate static let mostBytes = 4096
+    /// The maximum number of bytes of one response.
+    fileprivate static let mostBytes = HTTPConnection.acceptedBytes
 
     /// The responses in the order in which they were made. `end` is the index after the response's last byte.
     fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
@@ -56,26 +55,26 @@ extension ServerCore {
     func hold(
         _ response: Response, _ body: UnsafeRawBufferPointer, of exchange: Exchange, isHead: Bool, closing: Bool
     ) -> MHD_Result? {
-        let peer = exchange.peer
         // The library knows how to end a connection of HTTP/1.0, and omits the `Content-Length` of a 304 response.
-        guard body.count <= HeldResponses.mostBytes, !isSecure, !exchange.isHTTP10, response.status != 304,
-            HeldResponses.isPossible, let head = exchange.head
+        guard HeldResponses.isPossible, !isSecure, !exchange.isHTTP10, response.status != 304, let head = exchange.head
         else { return nil }
-        if peer.hasHeldResponse || held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
-        guard Socket.hasSentEverything(peer.descriptor) else { return nil }
+        let capacity =
+            HeadWriter.capacity(for: response.headers) + HeadWriter.capacity(forEndWith: head.id) + body.count
         let isLast = closing || head.wantsClose
-        let text = heads.head(
-            status: response.status, headers: response.headers,
-            contentLength: response.status == 204 ? nil : body.count, requestID: head.id, date: date.updated(),
-            closing: isLast)
-        if heads.hasDroppedFields { logDroppedFields(of: exchange) }
         let placeholder = isLast ? Placeholder.lastResponse : Placeholder.response
-        guard text.count + body.count <= HeldResponses.mostBytes, let placeholder = placeholder.response else {
-            return nil
+        let peer = exchange.peer
+        if peer.hasHeldResponse || held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
+        guard capacity <= HeldResponses.mostBytes, peer.willAccept(capacity), let placeholder = placeholder.response,
+            MHD_queue_response(exchange.connection, 200, placeholder) == .YES
+        else { return nil }
+        let date = date.updated().text
+        let written = held.bytes.append(capacity: capacity) {
+            $0.begin(status: response.status, date: date, closing: isLast)
+            $0.write(response.headers)
+            $0.end(requestID: head.id, contentLength: response.status == 204 ? nil : body.count)
+            if !isHead { $0.write(body) }
         }
-        guard MHD_queue_response(exchange.connection, 200, placeholder) == .YES else { return .NO }
-        held.bytes += text
-        if !isHead { held.bytes += body }
+        if written.hasDroppedFields { logDroppedFields(of: exchange) }
         held.responses.append((peer, held.bytes.count))
         held.placeholders.append(peer.descriptor)
         peer.hasHeldResponse = true
@@ -114,7 +113,9 @@ extension ServerCore {
     /// response of the same connection, which precedes them.
     fileprivate func isPlaceholder(on descriptor: Int32) -> Bool {
         if held.placeholders.contains(descriptor) { return true }
-        if peers[descriptor]?.hasHeldResponse == true { sendHeldResponses() }
+        guard let peer = peers[descriptor] else { return false }
+        if peer.hasHeldResponse { sendHeldResponses() }
+        peer.librarySends()
         return false
     }
 }

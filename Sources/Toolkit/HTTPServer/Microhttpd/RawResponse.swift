@@ -30,14 +30,6 @@ enum RawResponse {
             date: date)
         return isHead ? head : head + body
     }
-
-    /// Returns true when the text contains no CR, LF or NUL. A line break would begin another header field.
-    static func isSafe(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            !bytes.contains { $0 <= 0x0D && ($0 == 0x0D || $0 == 0x0A || $0 == 0) }
-        }
-    }
 }
 
 /// Formats the headers of responses. Thousands of clients may get the same response at the same time, so the text of the
@@ -50,10 +42,8 @@ struct RawHeads {
     private var isClosing = false
     /// The last header.
     private var text: [UInt8] = []
-    /// The size of the last header, up to and including the name of the field `X-Request-Id`.
+    /// The size of the last header without its end (``HeadWriter/end(requestID:contentLength:)``).
     private var size = 0
-    /// True when a field was left out of the last header, because it would not end where it should.
-    private(set) var hasDroppedFields = false
 
     /// Formats the header of a response, including the empty line at its end. The memory of the result is used again
     /// when the caller has released it.
@@ -66,20 +56,23 @@ struct RawHeads {
         contentLength: Int?, requestID: String, date: HTTPDate, closing: Bool
     ) -> [UInt8] {
         let isSame =
-            self.status == status && isClosing == closing && self.date == date.text && Self.areEqual(self.headers, headers) && Self.areEqual(self.added, added)
+            self.status == status && isClosing == closing && self.date == date.text
+            && Self.areEqual(self.headers, headers) && Self.areEqual(self.added, added)
         if !isSame {
             (self.status, self.headers, self.added) = (status, headers, added)
             (self.date, isClosing) = (date.text, closing)
-            format()
+            text.removeAll(keepingCapacity: true)
+            text.append(capacity: HeadWriter.capacity(for: headers) + HeadWriter.capacity(for: added)) {
+                $0.begin(status: status, date: date.text, closing: closing)
+                $0.write(headers)
+                $0.write(added)
+            }
             size = text.count
         }
         text.removeLast(text.count - size)
-        text.append(text: requestID)
-        if let contentLength {
-            text.append(text: "\r\nContent-Length: ")
-            text.append(text: String(contentLength))
+        text.append(capacity: HeadWriter.capacity(forEndWith: requestID)) {
+            $0.end(requestID: requestID, contentLength: contentLength)
         }
-        text.append(text: "\r\n\r\n")
         return text
     }
 
@@ -92,39 +85,6 @@ struct RawHeads {
             right.withUnsafeBufferPointer { left.baseAddress == $0.baseAddress }
         }
         return isShared || left.elementsEqual(right, by: ==)
-    }
-
-    private mutating func format() {
-        text.removeAll(keepingCapacity: true)
-        text.append(text: "HTTP/1.1 ")
-        text.append(text: String(status))
-        text.append(text: " ")
-        if let reason = MHD_get_reason_phrase_for(UInt32(status)) {
-            text.append(contentsOf: UnsafeRawBufferPointer(start: reason, count: strlen(reason)))
-        }
-        text.append(text: "\r\nX-Content-Type-Options: nosniff")
-        if isClosing { text.append(text: "\r\nConnection: close") }
-        text.append(text: "\r\nDate: ")
-        text.append(text: date)
-        hasDroppedFields = false
-        for header in headers + added where !header.value.isEmpty {
-            guard RawResponse.isSafe(header.name), RawResponse.isSafe(header.value) else {
-                hasDroppedFields = true
-                continue
-            }
-            text.append(text: "\r\n")
-            text.append(text: header.name)
-            text.append(text: ": ")
-            text.append(text: header.value)
-        }
-        text.append(text: "\r\nX-Request-Id: ")
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(text: String) {
-        var text = text
-        text.withUTF8 { append(contentsOf: $0) }
     }
 }
 
