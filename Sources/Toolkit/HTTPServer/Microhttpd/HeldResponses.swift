@@ -83,7 +83,12 @@ extension ServerCore {
 
     /// Records that the request of a connection has ended, and that the library writes no more of its placeholder.
     func endPlaceholder(of peer: HTTPConnection) {
-        if let index = held.placeholders.lastIndex(of: peer.descriptor) { held.placeholders.remove(at: index) }
+        guard !held.placeholders.isEmpty else { return }
+        if held.placeholders.last == peer.descriptor {
+            held.placeholders.removeLast()
+        } else {
+            held.placeholders.removeAll { $0 == peer.descriptor }
+        }
     }
 
     /// Sends the held responses.

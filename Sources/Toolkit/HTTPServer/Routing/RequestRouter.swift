@@ -125,7 +125,7 @@ extension RequestRouter {
     /// other fields that every response has are added when the response is formatted.
     func finish(_ response: inout Response, to head: Request.Head, plan: RoutePlan) {
         observe(response, of: plan, method: head.method, receivedAt: head.receivedAt)
-        response.headers += fields(plan, head.headers)
+        for field in fields(plan, head.headers) { response.headers.append(field) }
     }
 
     /// Returns the response for a problem, in the error format of the route.
