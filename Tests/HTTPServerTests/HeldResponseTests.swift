@@ -38,13 +38,14 @@ import Testing
         }
     }
 
-    @Test("all arrive in order when the client reads after its last request", arguments: [false, true])
-    func late(closesWriting: Bool) async throws {
+    @Test(
+        "all arrive in order when the client reads after its last request", arguments: [false, true], [3500, 300])
+    func late(closesWriting: Bool, size: Int) async throws {
         let handled = Observed(0)
         try await withAsyncServer { router, _ in
             router.add(.get, "/page/{number}") { request in
                 handled.update { $0 += 1 }
-                return .text(Self.page(request.parameters["number"] ?? ""))
+                return .text(Self.page(request.parameters["number"] ?? "", size))
             }
         } body: { server in
             // The client's window is smaller than a response, so the first response stays unacknowledged.
@@ -58,15 +59,15 @@ import Testing
             try await blocking {
                 for number in 0..<1000 {
                     let answer = try wire.answer()
-                    #expect(answer.text == Self.page("\(number)"))
+                    #expect(answer.text == Self.page("\(number)", size))
                 }
             }
         }
     }
 
     /// A body that is short enough to be held.
-    private static func page(_ number: String) -> String {
-        number + String(repeating: " ", count: 3500 - number.utf8.count)
+    private static func page(_ number: String, _ size: Int) -> String {
+        number + String(repeating: " ", count: size - number.utf8.count)
     }
 
     @Test("arrive as a whole when the connection ends after them", arguments: [false, true])
@@ -82,6 +83,37 @@ import Testing
                     let answer = try wire.answer()
                     #expect(answer.body.count == size)
                 }
+            }
+        }
+    }
+
+    @Test(
+        "have each general field once, whoever formats them",
+        arguments: [
+            ("/hello", "1.1", false), ("/hello", "1.1", true), ("/hello", "1.0", false), ("/nothing", "1.1", true),
+            ("/long", "1.1", false), ("/long", "1.1", true), ("/missing", "1.1", true), ("/hello", "9.9", false),
+        ])
+    func fields(target: String, version: String, isLast: Bool) async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            wire.request("GET", target, isLast ? ["Connection: close"] : [], version: version)
+            let answer = try wire.answer()
+            for name in ["Date", "X-Request-Id", "X-Content-Type-Options"] {
+                #expect(answer.headers.count { $0.name == name } == 1, "\(name)")
+            }
+            #expect(answer.headers.count { $0.name == "Content-Length" } == (answer.status == 204 ? 0 : 1))
+            let ends = isLast || version != "1.1"
+            #expect(answer.headers.count { $0.name == "Connection" && $0.value == "close" } == (ends ? 1 : 0))
+            if ends { #expect(try wire.rest().isEmpty) } else { #expect(try wire.ask("GET", "/hello").text == "hello") }
+        }
+    }
+
+    @Test("are as long as the library says after HEAD, and the connection continues") func head() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            for target in ["/hello", "/long", "/hello"] {
+                let length = try wire.ask("GET", target)["Content-Length"]
+                #expect(try wire.ask("HEAD", target)["Content-Length"] == length)
             }
         }
     }

@@ -133,6 +133,7 @@ private final class EncryptedWire: @unchecked Sendable {
                 for _ in 0..<3 {
                     let secure = try client.wire.ask("GET", "/secure")
                     #expect(secure.text == "true")
+                    #expect(secure.headers.count { $0.name == "Date" } == 1)
                     #expect(try client.wire.ask("GET", "/later").text == "later")
                     #expect(try client.wire.ask("POST", "/echo", body: body).body == body)
                     #expect(try client.wire.ask("GET", "/nowhere").status == 404)
