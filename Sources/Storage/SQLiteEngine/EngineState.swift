@@ -7,8 +7,6 @@ import StorageCore
 final class EngineState: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
-    let passing: PassingEvents
-    let positions: AppPositions
     let allocator: TimetokenAllocator
     let retention: RetentionTable
     let changes: RecordChangeBuffer
@@ -28,9 +26,7 @@ final class EngineState: Sendable {
         }
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = RecordChangeBuffer(start: start.revision)
-        passing = PassingEvents(limits: settings.limits)
-        positions = AppPositions(start: tail.watermark)
-        allocator = TimetokenAllocator(tail: tail, passing: passing, positions: positions)
+        allocator = TimetokenAllocator(tail: tail, limits: settings.limits)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

@@ -6,7 +6,7 @@ import StorageCore
 final class NodeMemory: Sendable {
     let tail: Tail
     let tailIndex: TailIndex
-    let positions: AppPositions
+    private let positions: Lock<AppPositions>
     let retention: RetentionTable
     let changes: RecordChangeBuffer
     let clock: ClusterClock
@@ -19,7 +19,7 @@ final class NodeMemory: Sendable {
         if start.commit <= 1 { tail.publish(Commit(events: [], watermark: start.timetoken)) }
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = RecordChangeBuffer(start: start.revision)
-        positions = AppPositions(start: start.timetoken)
+        positions = Lock(AppPositions(start: start.timetoken))
         self.retention = retention
         clock = settings.clock
         limits = settings.limits
@@ -28,6 +28,9 @@ final class NodeMemory: Sendable {
     /// The time that decides which events have expired: the clock, but never earlier than the newest event. Therefore
     /// expired events do not become visible again when the clock is set back.
     var now: Timetoken { max(clock.now, tail.watermark) }
+
+    /// The position of an app in the log; see ``AppPositions``.
+    func position(of app: AppID) -> Timetoken { positions.withLock { $0.position(of: app) } }
 
     /// Makes the content of a frame visible to readers: first the changes of records, then the events.
     ///
@@ -39,7 +42,7 @@ final class NodeMemory: Sendable {
         guard frame.head.timetoken > have.timetoken else { return }
         let events = Array(frame.events[frame.events.index(after: have.timetoken)...])
         tail.publish(Commit(events: events, watermark: frame.head.timetoken))
-        positions.record(events)
+        positions.withLock { $0.record(events) }
     }
 
     private func apply(_ notice: Notice) {

@@ -25,7 +25,7 @@ struct ClusterLog: EventLog {
 
     nonisolated(nonsending) func watermark(of app: AppID) async throws(ChatError) -> Timetoken {
         try await catchUp()
-        return app == .gateway ? memory.tail.watermark : memory.positions.position(of: app)
+        return app == .gateway ? memory.tail.watermark : memory.position(of: app)
     }
 
     /// The shortest retention that an event type can have (one hour).
@@ -134,7 +134,7 @@ struct ClusterLog: EventLog {
     func committed() async -> CommitSequence {
         // If the store cannot be read, the sequence begins with the first commit that this node has not applied.
         try? await catchUp()
-        let reader = CommitReader(tail: memory.tail, passing: PassingEvents(limits: memory.limits)) {
+        let reader = CommitReader(tail: memory.tail) {
             [store] (position, end, limit) async throws(ChatError) in
             try await asking { () throws(StoreFailure) in
                 try await store.everything(after: position, upTo: end, limit: limit)

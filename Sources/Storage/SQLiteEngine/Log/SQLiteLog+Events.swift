@@ -21,7 +21,7 @@ extension SQLiteLog {
         var page = try await readers.run { (reader) throws(SQLiteFailure) in try reader.events(question) }
         // Ephemeral events are read after the rows of the database. Events that were removed from memory in the
         // meantime were older than their guaranteed age.
-        let passing = engineState.passing.events(in: channels.app, after: from, upTo: page.position)
+        let passing = engineState.allocator.passingEvents(in: channels.app, after: from, upTo: page.position)
             .filter { channels.contains($0.channel) && $0.isReadable(now: now, cutoff: cutoff) }
         page.merge(passing, limit: limit)
         return page

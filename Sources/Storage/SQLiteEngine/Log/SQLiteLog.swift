@@ -59,7 +59,7 @@ final class SQLiteLog: EventLog {
     }
 
     private func end(of app: AppID) -> Timetoken {
-        app == .gateway ? engineState.tail.watermark : engineState.positions.position(of: app)
+        app == .gateway ? engineState.tail.watermark : engineState.allocator.position(of: app)
     }
 
     /// Returns true when no event after the position can be lost. No query is needed for a recent position, because
@@ -96,7 +96,7 @@ final class SQLiteLog: EventLog {
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: app, now: now)
         guard timetoken > cutoff, timetoken <= engineState.tail.watermark else { return nil }
-        let near = engineState.tail.event(at: timetoken) ?? engineState.passing.event(at: timetoken, in: app)
+        let near = engineState.tail.event(at: timetoken) ?? engineState.allocator.passingEvent(at: timetoken, in: app)
         let found: Event? =
             if let near {
                 near
@@ -165,11 +165,13 @@ final class SQLiteLog: EventLog {
     }
 
     func committed() async -> CommitSequence {
-        let reader = CommitReader(tail: engineState.tail, passing: engineState.passing) {
-            [readers] (position, end, limit) async throws(ChatError) in
-            try await readers.run { (reader) throws(SQLiteFailure) in
+        let reader = CommitReader(tail: engineState.tail) {
+            [readers, allocator = engineState.allocator] (position, end, limit) async throws(ChatError) in
+            var page = try await readers.run { (reader) throws(SQLiteFailure) in
                 try reader.everything(after: position, upTo: end, limit: limit)
             }
+            page.merge(allocator.passingEvents(after: position, upTo: page.position), limit: .max)
+            return page
         }
         return CommitSequence { await reader.next() }
     }

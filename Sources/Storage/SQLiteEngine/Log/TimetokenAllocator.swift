@@ -30,19 +30,33 @@ final class TimetokenAllocator: Sendable {
         var mark: Mark
         var isHeld = false
         var isClosed = false
+        /// The ephemeral events and the positions of the apps are in this state, so that an emit takes one lock for all
+        /// of it.
+        var passing: PassingEvents
+        var positions: AppPositions
+
+        /// Makes events visible to readers. Returns the waiting consumers of the tail, which the caller must resume after
+        /// it has released the lock of this state.
+        mutating func show(
+            _ events: [Event], upTo last: UInt64, in tail: Tail, now: Timetoken
+        ) -> [CheckedContinuation<Void, Never>] {
+            passing.add(events, now: now)
+            let sleepers = tail.add(Commit(events: events, watermark: Timetoken(last)))
+            positions.record(events)
+            return sleepers
+        }
     }
 
     private let state: Lock<State>
     private let tail: Tail
-    private let passing: PassingEvents
-    private let positions: AppPositions
 
-    init(tail: Tail, passing: PassingEvents, positions: AppPositions) {
+    init(tail: Tail, limits: Limits) {
         self.tail = tail
-        self.passing = passing
-        self.positions = positions
-        let start = tail.watermark.rawValue
-        state = Lock(State(mark: Mark(last: start, reserved: start)))
+        let start = tail.watermark
+        state = Lock(
+            State(
+                mark: Mark(last: start.rawValue, reserved: start.rawValue), passing: PassingEvents(limits: limits),
+                positions: AppPositions(start: start)))
     }
 
     /// Assigns timetokens to ephemeral events and makes the events visible, without the writer. Returns nil and assigns
@@ -60,7 +74,7 @@ final class TimetokenAllocator: Sendable {
             guard !state.isHeld, !state.isClosed, mayPass() else { return nil }
             guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }
             let events = drafts.takeEvents(from: state.mark.next(drafts.count, now: now))
-            return (events, show(events, upTo: state.mark.last, now: now))
+            return (events, state.show(events, upTo: state.mark.last, in: tail, now: now))
         }
         guard let passed else { return nil }
         // The waiting tasks are resumed outside the lock. If their event loop has ended, the thread that resumes a task
@@ -87,7 +101,7 @@ final class TimetokenAllocator: Sendable {
         let sleepers = state.withLock { state in
             state.mark = mark
             state.isHeld = false
-            return events.isEmpty && !evenNone ? [] : show(events, upTo: mark.last, now: now)
+            return events.isEmpty && !evenNone ? [] : state.show(events, upTo: mark.last, in: tail, now: now)
         }
         for sleeper in sleepers { sleeper.resume() }
     }
@@ -95,10 +109,26 @@ final class TimetokenAllocator: Sendable {
     /// Closes the allocator for all threads except the writer. Afterwards, only the writer assigns timetokens.
     func close() { state.withLock { $0.isClosed = true } }
 
-    private func show(_ events: [Event], upTo last: UInt64, now: Timetoken) -> [CheckedContinuation<Void, Never>] {
-        passing.add(events, now: now)
-        let sleepers = tail.add(Commit(events: events, watermark: Timetoken(last)))
-        positions.record(events)
-        return sleepers
+    // MARK: Readers
+
+    /// The position of an app in the log; see ``AppPositions``.
+    func position(of app: AppID) -> Timetoken { state.withLock { $0.positions.position(of: app) } }
+
+    /// Returns the ephemeral events of an app after `position`, up to and including `end`, oldest first.
+    func passingEvents(in app: AppID, after position: Timetoken, upTo end: Timetoken) -> [Event] {
+        state.withLock { $0.passing.events(in: app, after: position, upTo: end) }
     }
+
+    /// Returns the ephemeral events of all apps after `position`, up to and including `end`, app by app.
+    func passingEvents(after position: Timetoken, upTo end: Timetoken) -> [Event] {
+        state.withLock { $0.passing.events(after: position, upTo: end) }
+    }
+
+    /// Returns the ephemeral event with this timetoken; nil when it is not in memory.
+    func passingEvent(at timetoken: Timetoken, in app: AppID) -> Event? {
+        passingEvents(in: app, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
+    }
+
+    /// Removes expired ephemeral events of all apps.
+    func sweepPassingEvents(now: Timetoken) { state.withLock { $0.passing.sweep(now: now) } }
 }

@@ -44,7 +44,7 @@ final class Housekeeper {
         guard let removalKind = left.first else { return rest(.success(())) }
         if left.count == RemovalKind.allCases.count, roundTime == .zero {
             roundTime = writer.engineState.now
-            writer.engineState.passing.sweep(now: writer.engineState.now)
+            writer.engineState.allocator.sweepPassingEvents(now: writer.engineState.now)
             writer.engineState.tailIndex.sweep()
         }
         do throws(TurnFailure) {

@@ -108,7 +108,7 @@ extension Writer {
     }
 
     private func event(at timetoken: Timetoken, in app: AppID) throws(SQLiteFailure) -> Event? {
-        try event(at: timetoken) ?? engineState.passing.event(at: timetoken, in: app)
+        try event(at: timetoken) ?? engineState.allocator.passingEvent(at: timetoken, in: app)
     }
 
     // MARK: Claims

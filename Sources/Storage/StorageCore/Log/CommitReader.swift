@@ -4,8 +4,8 @@ import Locking
 /// One consumer of the log's commits, with its position. It reads commits from memory, or from the store if they are no
 /// longer in memory.
 package final class CommitReader: Sendable {
-    /// Reads the stored events of all channels, without imported events, after the first position, up to and including
-    /// the second position. The number is the maximum number of events.
+    /// Reads the events of all channels, without imported events, after the first position, up to and including the
+    /// second position. The number is the maximum number of stored events.
     package typealias Refill =
         @Sendable (_ position: Timetoken, _ end: Timetoken, _ limit: Int) async throws(ChatError) -> Page<Event>
 
@@ -17,18 +17,16 @@ package final class CommitReader: Sendable {
     private static let eventsTogether = 256
 
     private let tail: Tail
-    private let passing: PassingEvents
-    private let readStored: Refill
+    private let read: Refill
     private let position: Lock<Timetoken>
 
     /// Creates a consumer that starts after the newest commit. The first commit it returns is the next commit of the
     /// log.
     ///
     /// - Parameter refill: reads the events that are no longer in memory. It is called again after an error.
-    package init(tail: Tail, passing: PassingEvents, refill: @escaping Refill) {
+    package init(tail: Tail, refill: @escaping Refill) {
         self.tail = tail
-        self.passing = passing
-        readStored = refill
+        read = refill
         position = Lock(tail.watermark)
     }
 
@@ -71,16 +69,14 @@ package final class CommitReader: Sendable {
         return Commit(events: Array(events[events.index(after: here)...]), watermark: commit.watermark)
     }
 
-    /// Reads the next events from the store as one commit. Retries after a failure, because no event may be skipped.
+    /// Reads the next events as one commit. Retries after a failure, because no event may be skipped.
     private nonisolated(nonsending) func refill(after here: Timetoken) async -> Commit? {
         while !Task.isCancelled {
             let end = tail.watermark
             do {
-                var page = try await readStored(here, end, Self.stride)
-                page.merge(passing.events(in: nil, after: here, upTo: page.position), limit: .max)
-                let reached = page.position
-                position.withLock { $0 = reached }
-                return Commit(events: page.items, watermark: reached)
+                let page = try await read(here, end, Self.stride)
+                position.withLock { $0 = page.position }
+                return Commit(events: page.items, watermark: page.position)
             } catch {
                 guard !tail.isClosed else { return nil }
                 // The error can be ignored, because the condition of the loop checks for cancellation.

@@ -1,9 +1,8 @@
 package import ChatModel
-import Locking
 
 /// The ephemeral events of each app. They exist only in memory and are lost at a restart. Their age and number are
 /// limited.
-package final class PassingEvents: Sendable {
+package struct PassingEvents: Sendable {
     /// The events of one app.
     fileprivate struct Ring: Sendable {
         let app: AppID
@@ -59,7 +58,7 @@ package final class PassingEvents: Sendable {
         }
     }
 
-    private let rings = Lock(Rings())
+    private var rings = Rings()
     /// The maximum age of the events, in ticks of timetokens.
     private let age: UInt64
     private let capacity: Int
@@ -73,33 +72,24 @@ package final class PassingEvents: Sendable {
     private func edge(at now: Timetoken) -> Timetoken { Timetoken(now.rawValue - min(now.rawValue, age)) }
 
     /// Stores the ephemeral events among `events`. All events must be newer than the events stored before.
-    package func add(_ events: [Event], now: Timetoken) {
+    package mutating func add(_ events: [Event], now: Timetoken) {
         let edge = edge(at: now)
-        rings.withLock { rings in
-            for event in events where event.retention == .passing {
-                rings.add(event, capacity: capacity, olderThan: edge)
-            }
+        for event in events where event.retention == .passing {
+            rings.add(event, capacity: capacity, olderThan: edge)
         }
     }
 
     /// Removes expired events in all apps, including apps that receive no new events.
-    package func sweep(now: Timetoken) {
-        let edge = edge(at: now)
-        rings.withLock { $0.drop(above: capacity, olderThan: edge) }
+    package mutating func sweep(now: Timetoken) { rings.drop(above: capacity, olderThan: edge(at: now)) }
+
+    /// Returns the events of an app after `position`, up to and including `end`, oldest first.
+    package func events(in app: AppID, after position: Timetoken, upTo end: Timetoken) -> [Event] {
+        rings[app].map { $0.between(position, end) } ?? []
     }
 
-    /// Returns the events after `position`, up to and including `end`, oldest first. If `app` is nil, returns events of
-    /// all apps.
-    package func events(in app: AppID?, after position: Timetoken, upTo end: Timetoken) -> [Event] {
-        let found = rings.withLock { rings in
-            if let app { return rings[app].map { [$0.between(position, end)] } ?? [] }
-            return rings.all.map { $0.between(position, end) }
-        }
-        return found.count == 1 ? found[0] : found.joined().sorted { $0.timetoken < $1.timetoken }
-    }
-
-    package func event(at timetoken: Timetoken, in app: AppID) -> Event? {
-        events(in: app, after: Timetoken(max(timetoken.rawValue, 1) - 1), upTo: timetoken).first
+    /// Returns the events of all apps after `position`, up to and including `end`, app by app.
+    package func events(after position: Timetoken, upTo end: Timetoken) -> [Event] {
+        rings.all.flatMap { $0.between(position, end) }
     }
 }
 
