@@ -16,7 +16,7 @@ public enum GatewayProcess {
         // New files are private even in a directory that others have created, because the database contains secrets.
         umask(0o077)
         LoggingSystem.bootstrap { LineLogHandler(label: $0) }
-        LineLogHandler.threshold.withLock { $0 = loaded.configuration.threshold }
+        LineLogHandler.threshold = loaded.configuration.threshold
         LineLogHandler.format.withLock { $0 = loaded.configuration.logFormat }
         let logger = Logger(label: "gateway")
         for warning in loaded.warnings + loaded.unknownVariables { logger.warning("\(warning)") }

@@ -3,20 +3,33 @@ import Glibc
 import JSON
 import Locking
 import Logging
+import Synchronization
 
 /// Writes each log entry as one line to stderr, in the format ``LogFormat``.
 ///
 /// Values with spaces or quotes are quoted, and line breaks are escaped, so that untrusted input cannot forge a line.
 struct LineLogHandler: LogHandler {
     /// The level of all log handlers. They share it, so that SIGHUP can change it.
-    static let threshold = Lock(Logger.Level.info)
+    static var threshold: Logger.Level {
+        get { Logger.Level.allCases[thresholdIndex.load(ordering: .relaxed)] }
+        set { thresholdIndex.store(index(of: newValue), ordering: .relaxed) }
+    }
+    /// True when requests are logged. Read for every request.
+    static var logsRequests: Bool { thresholdIndex.load(ordering: .relaxed) <= indexOfDebug }
+
+    /// The index of the level in `Logger.Level.allCases`, whose order is from `trace` to `critical`.
+    private static let thresholdIndex = Atomic(index(of: .info))
+    private static let indexOfDebug = index(of: .debug)
+
+    private static func index(of level: Logger.Level) -> Int { Logger.Level.allCases.firstIndex(of: level) ?? 0 }
+
     /// The format of all log handlers.
     static let format = Lock(LogFormat.text)
 
     var metadata: Logger.Metadata = [:]
     var logLevel: Logger.Level {
-        get { Self.threshold.withLock { $0 } }
-        set { Self.threshold.withLock { $0 = newValue } }
+        get { Self.threshold }
+        set { Self.threshold = newValue }
     }
 
     private let label: String

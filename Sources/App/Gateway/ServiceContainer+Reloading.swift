@@ -23,7 +23,7 @@ extension ServiceContainer {
             guarding.replace(allowed: networks)
             service.liveLimits.replace(by: next.limits)
             service.keyring.replace(limits: next.limits)
-            LineLogHandler.threshold.withLock { $0 = next.threshold }
+            LineLogHandler.threshold = next.threshold
             LineLogHandler.format.withLock { $0 = next.logFormat }
             inForce.withLock { $0 = next }
             report(current.differences(to: later), logger)

@@ -18,8 +18,7 @@ struct RequestMiddleware: Sendable {
             let incoming = request.headers["traceparent"].flatMap {
                 TraceContext(traceparent: $0, state: request.headers["tracestate"])
             }
-            // Cheaper than `logger.logLevel`, which copies the log handler.
-            let isLogged = LineLogHandler.threshold.withLock { $0 } <= .debug
+            let isLogged = LineLogHandler.logsRequests
             guard isLogged || incoming != nil || tracer != nil else { return try handler.start(request) }
             var annotated = request
             if isLogged { annotated.annotations = RequestAnnotations() }
