@@ -1,5 +1,6 @@
 import ChatModel
 import Locking
+import Synchronization
 
 /// A bounded cache of the channel rules and user rights that an emit checks. An entry that is not cached is read from
 /// the directory, which is the store of records.
@@ -31,6 +32,10 @@ final class ChannelAccessCache: Sendable {
     private let keyring: Keyring
     private let pendingDeletions: PendingDeletions
     private let state: Lock<State>
+    /// `revision` of the state while no app has rules, otherwise ``someRules``. The emits of an installation without
+    /// rules read it instead of the state, without the lock.
+    private let revisionWithoutRules = Atomic<Revision>(0)
+    private static let someRules = Revision.max
 
     init(directory: any Directory, keyring: Keyring, pendingDeletions: PendingDeletions, limits: Limits) {
         self.directory = directory
@@ -47,12 +52,12 @@ final class ChannelAccessCache: Sendable {
     /// before the first request.
     func load() async throws(ChatError) {
         let revision = try await directory.revision()
-        state.withLock { $0.revision = max($0.revision, revision) }
+        update { $0.revision = max($0.revision, revision) }
         for app in keyring.apps {
             for kind in [RecordKind.channel, .restriction] {
                 let page = try await directory.list(RecordQuery(kind, in: app.id, limit: 1))
                 guard !page.items.isEmpty else { continue }
-                state.withLock { state in
+                update { state in
                     state.apps.insert(app.id)
                     if kind == .restriction { state.restricted.insert(app.id) }
                 }
@@ -70,11 +75,11 @@ final class ChannelAccessCache: Sendable {
             default: break
             }
         }
-        state.withLock { $0.revision = max($0.revision, changes.revision) }
+        update { $0.revision = max($0.revision, changes.revision) }
     }
 
     private func forget(channel: ChannelID) {
-        state.withLock { state in
+        update { state in
             state.apps.insert(channel.app)
             state.forgotten[Self.part(channel)] &+= 1
             state.channels.remove(channel)
@@ -82,13 +87,21 @@ final class ChannelAccessCache: Sendable {
     }
 
     private func forget(_ person: UserChannelKey, marks: Bool) {
-        state.withLock { state in
+        update { state in
             if marks {
                 state.apps.insert(person.channel.app)
                 state.restricted.insert(person.channel.app)
             }
             state.forgotten[Self.part(person)] &+= 1
             state.users.remove(person)
+        }
+    }
+
+    /// Changes the state, except for the cached entries.
+    private func update(_ change: (inout State) -> Void) {
+        state.withLock { state in
+            change(&state)
+            revisionWithoutRules.store(state.apps.isEmpty ? state.revision : Self.someRules, ordering: .releasing)
         }
     }
 
@@ -107,7 +120,9 @@ extension ChannelAccessCache {
     /// Returns the current revision of the directory of records when the app has no channel records and no
     /// restrictions, so that its emits need no checks. Returns nil when ``hasRules(_:)`` is true.
     func revisionIfNoRules(of app: AppID) -> Revision? {
-        state.withLock { $0.apps.contains(app) ? nil : $0.revision }
+        let revision = revisionWithoutRules.load(ordering: .acquiring)
+        guard revision == Self.someRules else { return revision }
+        return state.withLock { $0.apps.contains(app) ? nil : $0.revision }
     }
 
     /// Returns the rules of a channel and, when a user is given, the rights of that user in the channel. Reads the

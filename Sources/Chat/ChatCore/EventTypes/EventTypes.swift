@@ -2,6 +2,7 @@ import ChatModel
 import JSON
 import JSONSchema
 import Locking
+import Synchronization
 
 /// The event types of all apps in memory. The newest schema of each type is compiled, so that an emit is validated
 /// without waiting.
@@ -48,6 +49,9 @@ public final class EventTypes: Sendable {
     /// take longer.
     let validationQueue = FairQueue()
     let contents = Lock<[AppID: AppTypes]>([:])
+    /// True when any app has an event type or a candidate, or had one since the start. Set before they take effect, under
+    /// the lock of `contents`. While it is false, an emit does not take that lock.
+    let isUsed = Atomic(false)
     let violations = ViolationCounters()
     /// Signals that an event was checked against a candidate.
     let candidateSignal = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -90,10 +94,11 @@ public final class EventTypes: Sendable {
     /// Returns the validator of a declared type and the retention of its events; nil when the app has not declared the
     /// type. Unlike ``entry(_:in:)``, copies no description of the type.
     private func rule(of name: String, in app: AppID) -> (validator: SchemaValidator?, retention: Duration?)? {
-        contents.withLock { contents in
-            guard !contents.isEmpty, let entries = contents[app]?.entries,
-                let index = entries.index(forKey: ExactText(name))
-            else { return nil }
+        guard isUsed.load(ordering: .acquiring) else { return nil }
+        return contents.withLock { contents in
+            guard let entries = contents[app]?.entries, let index = entries.index(forKey: ExactText(name)) else {
+                return nil
+            }
             return (entries.values[index].validator, entries.values[index].type.settings.retention)
         }
     }
@@ -168,7 +173,7 @@ extension EventTypes {
     /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the local values out of the memory of a task that waits for the commit.
     func inspectAppended(_ outcome: AppendOutcome) -> AppendOutcome {
-        guard outcome.repeatedNote == nil, contents.withLock({ !$0.isEmpty }) else { return outcome }
+        guard isUsed.load(ordering: .acquiring), outcome.repeatedNote == nil else { return outcome }
         var work = ValidationBudget.beside
         for appended in outcome.events where !appended.isDuplicate { inspect(appended.event, within: &work) }
         return outcome

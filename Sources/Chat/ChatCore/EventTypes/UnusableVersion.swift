@@ -2,6 +2,7 @@ public import ChatModel
 import JSON
 import JSONSchema
 import Locking
+import Synchronization
 
 /// A stored schema version that this gateway cannot compile. In mode `enforce`, every event of its type is rejected.
 public struct UnusableVersion: Sendable {
@@ -107,6 +108,7 @@ extension EventTypes {
                 if record == nil { contents[key.app]?.candidates[name] = nil }
                 if let made = prepared.candidates[key], let record, made.body == record.body {
                     made.candidate.isStored(at: record.etag)
+                    isUsed.store(true, ordering: .releasing)
                     contents[key.app, default: AppTypes()].put(made.candidate, for: name)
                 }
             }
@@ -128,6 +130,7 @@ extension EventTypes {
             }
             let known = contents[key.app]?.entries[name]?.compiled
             let compiled = made ?? (known?.number ?? 0 <= type.latestVersion ? known : nil)
+            isUsed.store(true, ordering: .releasing)
             contents[key.app, default: AppTypes()].entries[name] = entry(type, compiled)
         }
     }

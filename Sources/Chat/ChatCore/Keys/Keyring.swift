@@ -2,6 +2,7 @@ public import ChatModel
 public import JSON
 import Locking
 public import Signing
+import Synchronization
 
 /// The apps and API keys in memory, so that requests are authenticated without waiting for the store.
 ///
@@ -172,6 +173,9 @@ public final class Keyring: Sendable {
     let clock: WallClock
     let vault: Vault
     let contents: Lock<Contents>
+    /// True when any app accepts only events of declared types. While it is false, an emit does not take the lock of
+    /// `contents` to ask for its app.
+    private let anyRequiresDeclaredTypes = Atomic(false)
     static let gatewayKeyBytes = 32
     /// The gateway's own key. Until `load` has read the stored key, the value is a new random key.
     let gatewayKey = Lock(Secret(SystemRandomSource().bytes(gatewayKeyBytes)))
@@ -254,7 +258,7 @@ public final class Keyring: Sendable {
 
     /// Returns true when an app accepts only events of declared types.
     func requiresDeclaredTypes(_ app: AppID) -> Bool {
-        contents.withLock { $0.declaredOnly.contains(app) }
+        anyRequiresDeclaredTypes.load(ordering: .acquiring) && contents.withLock { $0.declaredOnly.contains(app) }
     }
 
     /// All apps, ordered by id.
@@ -300,11 +304,7 @@ extension Keyring {
     func apply(_ key: RecordKey, _ record: Record?) {
         switch key.kind {
         case .app:
-            if let app = record.flatMap({ AppRecord($0, vault) }) {
-                put(app)
-            } else {
-                contents.withLock { $0.put(nil, for: AppID(key.id)) }
-            }
+            put(record.flatMap { AppRecord($0, vault) }, for: AppID(key.id))
             for observer in appObservers.withLock({ $0 }) { observer(AppID(key.id)) }
         case .key:
             let apiKey = record.flatMap(APIKey.init)
@@ -315,7 +315,12 @@ extension Keyring {
         }
     }
 
-    private func put(_ app: AppRecord) { contents.withLock { $0.put(app, for: app.id) } }
+    private func put(_ app: AppRecord?, for id: AppID) {
+        contents.withLock { contents in
+            contents.put(app, for: id)
+            anyRequiresDeclaredTypes.store(!contents.declaredOnly.isEmpty, ordering: .releasing)
+        }
+    }
 
     private func notify(_ key: APIKey) {
         for observer in observers.withLock({ $0 }) { observer(key) }
