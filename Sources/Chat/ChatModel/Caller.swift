@@ -41,27 +41,27 @@ public struct Scopes: OptionSet, Hashable, Sendable {
 /// A value with one reference to its fields, so that passing a caller on copies no field. Setting a field copies all
 /// fields.
 public struct Caller: Sendable, Hashable {
-    private struct Fields: Equatable {
-        var app: AppID
-        var credential: String
-        var scopes: Scopes
-        var channels: [NamePattern]
-        var types: [NamePattern]
-        var user: ExactText?
+    @usableFromInline struct Fields: Equatable, Sendable {
+        @usableFromInline var app: AppID
+        @usableFromInline var credential: String
+        @usableFromInline var scopes: Scopes
+        @usableFromInline var channels: [NamePattern]
+        @usableFromInline var types: [NamePattern]
+        @usableFromInline var user: ExactText?
         var expires: Timetoken?
         var proof: TokenProof?
         var readsOwnChannel = false
         var isOperator: Bool
-        var meters: RateMeters?
+        @usableFromInline var meters: RateMeters?
     }
 
-    private final class Storage: Sendable {
-        let fields: Fields
+    @usableFromInline final class Storage: Sendable {
+        @usableFromInline let fields: Fields
 
         init(_ fields: Fields) { self.fields = fields }
     }
 
-    private var storage: Storage
+    @usableFromInline var storage: Storage
 
     private var fields: Fields {
         get { storage.fields }
@@ -92,13 +92,13 @@ public struct Caller: Sendable, Hashable {
     }
 
     /// The app that the request is for.
-    public var app: AppID { storage.fields.app }
+    @inlinable public var app: AppID { storage.fields.app }
     /// The id of the credential: `key_…`, the id of a ticket or token, or the name of a part of the gateway. Safe to
     /// log.
     public var credential: String { storage.fields.credential }
     /// The operations that the credential allows.
     public var scopes: Scopes {
-        get { storage.fields.scopes }
+        @inlinable get { storage.fields.scopes }
         set { fields.scopes = newValue }
     }
     /// The channels that the credential has access to.
@@ -126,12 +126,12 @@ public struct Caller: Sendable, Hashable {
     public var isOperator: Bool { storage.fields.isOperator }
     /// The rate limits of the caller; nil when there are none.
     public var meters: RateMeters? {
-        get { storage.fields.meters }
+        @inlinable get { storage.fields.meters }
         set { fields.meters = newValue }
     }
     /// The only user that this credential may act as; nil when it may act as any user.
     public var user: String? {
-        get { storage.fields.user?.text }
+        @inlinable get { storage.fields.user?.text }
         set { fields.user = newValue.map { ExactText($0) } }
     }
 

@@ -134,8 +134,8 @@ extension EventDraft {
     ///   - type: the type that the client requests, one of the app's own; `custom` when the client sends no type.
     ///   - user: the user who emits the event; nil for the user of the credential, if it has one.
     public static func event(
-        channel: String, type: String = BuiltInTypes.custom, data: JSONText, user: String? = nil,
-        meta: JSONText? = nil, retention: Retention = .kept
+        channel: consuming String, type: consuming String = BuiltInTypes.custom, data: consuming JSONText,
+        user: consuming String? = nil, meta: consuming JSONText? = nil, retention: Retention = .kept
     ) -> EventDraft {
         EventDraft(
             channel: ChannelID(channel, in: AppID("")), type: type, kind: .message, retention: retention, data: data,

@@ -16,7 +16,7 @@ public struct ExactText: Hashable, Sendable {
     public init(_ text: some StringProtocol) { wrappedValue = String(text) }
 
     /// The text as a `String`.
-    public var text: String { wrappedValue }
+    @inlinable public var text: String { wrappedValue }
 
     public static func == (left: ExactText, right: ExactText) -> Bool {
         // Strings with the same two words are the same text: the words are either the text itself, or its length and

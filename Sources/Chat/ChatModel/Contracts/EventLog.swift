@@ -185,7 +185,7 @@ public struct Appended: Sendable {
     public var isDuplicate: Bool
 
     /// Creates the result for one draft.
-    public init(event: Event, isDuplicate: Bool) {
+    @inlinable public init(event: Event, isDuplicate: Bool) {
         self.event = event
         self.isDuplicate = isDuplicate
     }
@@ -195,12 +195,12 @@ public struct Appended: Sendable {
 ///
 /// Contains the events in one array, so that new events need no array besides the one that the log passes to readers.
 public struct AppendedEvents: RandomAccessCollection, ExpressibleByArrayLiteral, Sendable {
-    private let events: [Event]
+    @usableFromInline let events: [Event]
     /// The indices of the events for which `isDuplicate` is true.
-    private let duplicates: Set<Int>
+    @usableFromInline let duplicates: Set<Int>
 
     /// Creates the results for new events.
-    public init(new events: [Event]) { (self.events, duplicates) = (events, []) }
+    @inlinable public init(new events: [Event]) { (self.events, duplicates) = (events, []) }
 
     /// Creates a list of results.
     public init(_ results: [Appended]) {
@@ -210,15 +210,15 @@ public struct AppendedEvents: RandomAccessCollection, ExpressibleByArrayLiteral,
 
     public init(arrayLiteral results: Appended...) { self.init(results) }
 
-    public var startIndex: Int { 0 }
-    public var endIndex: Int { events.count }
+    @inlinable public var startIndex: Int { 0 }
+    @inlinable public var endIndex: Int { events.count }
     /// The result for the draft at this index.
-    public subscript(index: Int) -> Appended {
-        Appended(event: events[index], isDuplicate: duplicates.contains(index))
+    @inlinable public subscript(index: Int) -> Appended {
+        Appended(event: events[index], isDuplicate: !duplicates.isEmpty && duplicates.contains(index))
     }
 
     /// The number of events that are not duplicates.
-    public var newCount: Int { events.count - duplicates.count }
+    @inlinable public var newCount: Int { events.count - duplicates.count }
 }
 
 /// One commit of the log: its events, and the position up to which the log is now complete.
