@@ -20,14 +20,17 @@ extension JSONText {
     /// name occurs more than once, the last member is used.
     public func rawMember(_ wanted: String) -> JSONText? {
         guard bytes.first == UInt8(ascii: "{") else { return nil }
+        var wanted = wanted
         return bytes.withUnsafeBufferPointer { buffer in
-            var found: JSONText?
-            JSONSpans(bytes: buffer).members(from: 0) { name, value in
-                guard JSONScan.Member(name, value, in: buffer).isNamed(wanted, in: buffer) else { return true }
-                found = JSONText(trusted: Array(buffer[value]))
-                return true
+            wanted.withUTF8 { wanted in
+                var found: JSONText?
+                JSONSpans(bytes: buffer).members(from: 0) { name, value in
+                    guard JSONScan.Member(name, value, in: buffer).isNamed(wanted, in: buffer) else { return true }
+                    found = JSONText(trusted: Array(buffer[value]))
+                    return true
+                }
+                return found
             }
-            return found
         }
     }
 
@@ -137,16 +140,22 @@ extension JSONScan.Member {
         self.init(name: name, value: value, isEscaped: bytes[name].contains(UInt8(ascii: "\\")))
     }
 
+    /// True when the name, in its text, equals one of the names in `known`.
+    func isNamed(oneOf known: [String], in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        for index in known.indices where isEscaped || known[index].utf8.count == name.count {
+            var wanted = known[index]
+            if wanted.withUTF8({ isNamed($0, in: bytes) }) { return true }
+        }
+        return false
+    }
+
     /// True when the name, in its text, equals `wanted`, compared byte by byte. A name without escapes is compared
     /// without creating a string.
     @inline(__always)
-    func isNamed(_ wanted: String, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard !isEscaped else { return JSONText.name(bytes, name).utf8.elementsEqual(wanted.utf8) }
-        guard name.count == wanted.utf8.count else { return false }
-        var wanted = wanted
-        return wanted.withUTF8 { wanted in
-            guard let start = wanted.baseAddress, let text = bytes.baseAddress else { return true }
-            return memcmp(text + name.lowerBound, start, wanted.count) == 0
-        }
+    func isNamed(_ wanted: UnsafeBufferPointer<UInt8>, in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard !isEscaped else { return JSONText.name(bytes, name).utf8.elementsEqual(wanted) }
+        guard name.count == wanted.count else { return false }
+        guard let start = wanted.baseAddress, let text = bytes.baseAddress else { return true }
+        return memcmp(text + name.lowerBound, start, wanted.count) == 0
     }
 }

@@ -25,7 +25,7 @@ public struct JSONText: Sendable, Hashable {
     public static let emptyObject = JSONText(trusted: Array("{}".utf8))
 
     /// The length in bytes. The limits on `data` and `meta` apply to this length.
-    public var count: Int { bytes.count }
+    @inlinable public var count: Int { bytes.count }
 }
 
 extension JSONText: CustomStringConvertible {

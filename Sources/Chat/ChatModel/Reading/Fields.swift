@@ -17,14 +17,18 @@ public struct Fields: Sendable {
     /// - Throws: the errors of ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has
     ///   unknown members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
-        try self.init(try Self.document(body, limits: limits), known: known)
+        try Self.requireContent(of: body)
+        let object = try JSONMembers(parsing: body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
+        guard let object else { throw Self.noObject(try Self.parse(body, limits: limits).text, at: "#") }
+        try self.init(object, pointer: "#", known: known)
     }
 
     /// Reads the object of a body that has been checked.
     ///
     /// - Throws: `.malformed` when the body is not an object or has members that are not in `known`.
     public init(_ document: JSONDocument, known: [String]?) throws(ChatError) {
-        try self.init(document.text, JSONMembers(document), pointer: "#", known: known)
+        guard let object = JSONMembers(document) else { throw Self.noObject(document.text, at: "#") }
+        try self.init(object, pointer: "#", known: known)
     }
 
     /// Reads an object inside a body that has been checked.
@@ -32,13 +36,11 @@ public struct Fields: Sendable {
     /// - Throws: `.malformed` when the value is not an object or has members that are not in `known`; nil allows any
     ///   name.
     public init(_ text: JSONText, pointer: String, known: [String]?) throws(ChatError) {
-        try self.init(text, JSONMembers(text), pointer: pointer, known: known)
+        guard let object = JSONMembers(text) else { throw Self.noObject(text, at: pointer) }
+        try self.init(object, pointer: pointer, known: known)
     }
 
-    private init(
-        _ text: JSONText, _ object: JSONMembers?, pointer: String, known: [String]?
-    ) throws(ChatError) {
-        guard let object else { throw Self.wrongType(pointer, expected: "object", text.kind) }
+    private init(_ object: JSONMembers, pointer: String, known: [String]?) throws(ChatError) {
         self.pointer = pointer
         self.object = object
         if let known { try refuseUnknown(known) }
@@ -49,12 +51,20 @@ public struct Fields: Sendable {
     /// - Throws: `ChatError` `.malformed`, slug `member_missing`, for a body that is empty or only white space;
     ///   `JSONError` with the position.
     public static func document(_ body: [UInt8], limits: Limits) throws -> JSONDocument {
+        try requireContent(of: body)
+        return try parse(body, limits: limits)
+    }
+
+    private static func requireContent(of body: [UInt8]) throws(ChatError) {
         guard body.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }) else {
             throw fault(
                 "#", "required", "the body must be a JSON object; send {} for an object without members",
                 slug: "member_missing")
         }
-        return try parse(body, limits: limits)
+    }
+
+    private static func noObject(_ text: JSONText, at pointer: String) -> ChatError {
+        wrongType(pointer, expected: "object", text.kind)
     }
 
     /// Checks a body with the gateway's rules for JSON: limited depth, no duplicate name in an object, and integers of

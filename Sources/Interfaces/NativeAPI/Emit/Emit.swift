@@ -105,22 +105,23 @@ extension NativeAPI {
         if let form = CloudEventForm(request.headers) {
             return try postCloudEvents(form, request, caller)
         }
+        let limits = limits
         try requireBody(of: request, within: limits.emitBodyBytes)
-        var emitRequest = try anyChannelRequest(request)
+        var emitRequest = try Self.anyChannelRequest(request, limits)
         return try answer(&emitRequest, to: request, caller)
     }
 
     private static let anyChannelMembers = ["channel", "channels"] + DraftParser.eventMembers
 
-    private func anyChannelRequest(_ request: Request) throws -> EmitRequest {
-        let fields = try Fields(request.body.bytes, limits: limits, known: Self.anyChannelMembers)
+    private static func anyChannelRequest(_ request: Request, _ limits: Limits) throws -> EmitRequest {
+        let fields = try Fields(request.body.bytes, limits: limits, known: anyChannelMembers)
         guard let channels = try fields.strings("channels") else {
             guard let channel = try fields.string("channel") else {
                 throw fields.missing("member 'channel' or 'channels'")
             }
             return EmitRequest(
                 route: .anyChannel, drafts: [try DraftParser.event(fields, channel: channel)],
-                listPath: Self.eventList)
+                listPath: eventList)
         }
         guard !fields.has("channel") else {
             throw fields.fault("channels", "exclusive", "send either 'channel' or 'channels'")

@@ -103,7 +103,7 @@ public final class JSONDocument: @unchecked Sendable {
     }
 
     /// The text without surrounding white space.
-    private static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
+    static func trimmed(_ bytes: [UInt8]) -> [UInt8] {
         guard let first = bytes.first, let last = bytes.last, first.isJSONSpace || last.isJSONSpace,
             let start = bytes.firstIndex(where: { !$0.isJSONSpace }),
             let end = bytes.lastIndex(where: { !$0.isJSONSpace })

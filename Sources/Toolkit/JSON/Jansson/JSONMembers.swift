@@ -22,11 +22,32 @@ public struct JSONMembers: Sendable {
         members = text.memberRanges
     }
 
+    /// Checks a JSON value and finds its members; nil when the value is not an object. Makes no document if
+    /// ``JSONScan`` accepts the text, as it does for most requests.
+    ///
+    /// - Throws: the errors of `JSONDocument`.
+    public init?(
+        parsing bytes: [UInt8], limits: JSONLimits = JSONLimits(), numbers: JSONNumbers = .strict
+    ) throws(JSONError) {
+        let text = JSONText(trusted: JSONDocument.trimmed(bytes))
+        guard bytes.count <= limits.bytes, let members = JSONScan.members(of: text.bytes, depth: limits.depth) else {
+            self.init(try JSONDocument(bytes, limits: limits, numbers: numbers))
+            return
+        }
+        guard text.bytes[0] == UInt8(ascii: "{") else { return nil }
+        self.init(text, members)
+    }
+
+    private init(_ text: JSONText, _ members: [JSONScan.Member]) {
+        self.text = text
+        self.members = members
+    }
+
     /// The names that are not in `known`, in order.
     public func names(otherThan known: [String]) -> [String] {
         text.bytes.withUnsafeBufferPointer { bytes in
             var others: [String] = []
-            for member in members where !known.contains(where: { member.isNamed($0, in: bytes) }) {
+            for member in members where !member.isNamed(oneOf: known, in: bytes) {
                 others.append(JSONText.name(bytes, member.name))
             }
             return others
@@ -42,8 +63,14 @@ public struct JSONMembers: Sendable {
 
     /// The value of a member; nil when there is no such member.
     public subscript(name: String) -> JSONPart? {
-        let member = text.bytes.withUnsafeBufferPointer { bytes in members.last { $0.isNamed(name, in: bytes) } }
-        return member.map { JSONPart(whole: text, range: $0.value) }
+        var index = members.count - 1
+        var name = name
+        text.bytes.withUnsafeBufferPointer { bytes in
+            name.withUTF8 { name in
+                while index >= 0, !members[index].isNamed(name, in: bytes) { index -= 1 }
+            }
+        }
+        return index < 0 ? nil : JSONPart(whole: text, range: members[index].value)
     }
 }
 
@@ -51,6 +78,10 @@ public struct JSONMembers: Sendable {
 public struct JSONPart: Sendable {
     private let whole: JSONText
     private let range: Range<Int>
+    /// True when this is `null`.
+    public let isNull: Bool
+    /// The Boolean; `nil` for any other value.
+    public let boolean: Bool?
 
     /// Creates a part that is a whole text.
     public init(_ text: JSONText) { self.init(whole: text, range: text.bytes.indices) }
@@ -58,13 +89,13 @@ public struct JSONPart: Sendable {
     fileprivate init(whole: JSONText, range: Range<Int>) {
         self.whole = whole
         self.range = range
+        let first = whole.bytes[range.lowerBound]
+        isNull = first == UInt8(ascii: "n")
+        boolean = first == UInt8(ascii: "t") ? true : first == UInt8(ascii: "f") ? false : nil
     }
 
     /// The kind of the value.
     public var kind: JSONValue.Kind { JSONText.kind(of: whole.bytes[range]) }
-
-    /// True when this is `null`.
-    public var isNull: Bool { whole.bytes[range.lowerBound] == UInt8(ascii: "n") }
 
     /// The exact bytes of the value.
     public var text: JSONText { JSONText(trusted: Array(whole.bytes[range])) }
@@ -83,14 +114,5 @@ public struct JSONPart: Sendable {
             return String(decoding: content, as: UTF8.self)
         }
         return content ?? value?.string
-    }
-
-    /// The Boolean; `nil` for any other value.
-    public var boolean: Bool? {
-        switch whole.bytes[range.lowerBound] {
-        case UInt8(ascii: "t"): true
-        case UInt8(ascii: "f"): false
-        default: nil
-        }
     }
 }
