@@ -26,7 +26,7 @@ final class EngineState: Sendable {
         }
         tailIndex = TailIndex(capacity: settings.tailBytes)
         changes = RecordChangeBuffer(start: start.revision)
-        allocator = TimetokenAllocator(tail: tail, limits: settings.limits)
+        allocator = TimetokenAllocator(tail: tail, changes: changes, limits: settings.limits)
         self.retention = retention
         clock = settings.clock
         limits = settings.limits

@@ -7,9 +7,13 @@ final class SQLiteLog: EventLog {
     let engineState: EngineState
     let readers: Readers
     let writerHandle: WriterHandle
+    private let allocator: TimetokenAllocator
+    private let clock: WallClock
 
     init(engineState: EngineState, readers: Readers, writerHandle: WriterHandle) {
         self.engineState = engineState
+        allocator = engineState.allocator
+        clock = engineState.clock
         self.readers = readers
         self.writerHandle = writerHandle
     }
@@ -20,7 +24,7 @@ final class SQLiteLog: EventLog {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
         let needsCommit = claim != nil || drafts.contains(where: \.needsCommit)
         var rest = drafts
-        if !needsCommit, let events = pass(&rest, unlessChangedSince: revision) {
+        if !needsCommit, let events = allocator.pass(&rest, now: clock.now, unlessChangedSince: revision) {
             return AppendOutcome(events: AppendedEvents(new: events))
         }
         let result = await withUnsafeContinuation { continuation in
@@ -33,21 +37,14 @@ final class SQLiteLog: EventLog {
     }
 
     func appendAtOnce(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision) -> [Event]? {
-        drafts.contains(where: \.needsCommit) ? nil : pass(&drafts, unlessChangedSince: revision)
+        drafts.contains(where: \.needsCommit)
+            ? nil : allocator.pass(&drafts, now: clock.now, unlessChangedSince: revision)
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {
         // Nothing is stored, so the batch needs no transaction.
         try await writerHandle.run(needsTransaction: false) { (writer) throws(SQLiteFailure) in
             try writer.earlier(claim)
-        }
-    }
-
-    private func pass(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision?) -> [Event]? {
-        // The closure sees every earlier record change, because the writer publishes record changes before it releases
-        // the allocator.
-        engineState.allocator.pass(&drafts, now: engineState.clock.now) {
-            revision.map { engineState.changes.end <= $0 } ?? true
         }
     }
 
@@ -59,7 +56,7 @@ final class SQLiteLog: EventLog {
     }
 
     private func end(of app: AppID) -> Timetoken {
-        app == .gateway ? engineState.tail.watermark : engineState.allocator.position(of: app)
+        app == .gateway ? engineState.tail.watermark : allocator.position(of: app)
     }
 
     /// Returns true when no event after the position can be lost. No query is needed for a recent position, because
@@ -96,7 +93,7 @@ final class SQLiteLog: EventLog {
         let now = engineState.now
         let cutoff = engineState.retention.cutoff(of: app, now: now)
         guard timetoken > cutoff, timetoken <= engineState.tail.watermark else { return nil }
-        let near = engineState.tail.event(at: timetoken) ?? engineState.allocator.passingEvent(at: timetoken, in: app)
+        let near = engineState.tail.event(at: timetoken) ?? allocator.passingEvent(at: timetoken, in: app)
         let found: Event? =
             if let near {
                 near
@@ -166,7 +163,7 @@ final class SQLiteLog: EventLog {
 
     func committed() async -> CommitSequence {
         let reader = CommitReader(tail: engineState.tail) {
-            [readers, allocator = engineState.allocator] (position, end, limit) async throws(ChatError) in
+            [readers, allocator] (position, end, limit) async throws(ChatError) in
             var page = try await readers.run { (reader) throws(SQLiteFailure) in
                 try reader.everything(after: position, upTo: end, limit: limit)
             }

@@ -49,9 +49,11 @@ final class TimetokenAllocator: Sendable {
 
     private let state: Lock<State>
     private let tail: Tail
+    private let changes: RecordChangeBuffer
 
-    init(tail: Tail, limits: Limits) {
+    init(tail: Tail, changes: RecordChangeBuffer, limits: Limits) {
         self.tail = tail
+        self.changes = changes
         let start = tail.watermark
         state = Lock(
             State(
@@ -65,13 +67,15 @@ final class TimetokenAllocator: Sendable {
     /// None of the drafts may need a commit (`EventDraft.needsCommit`). If the result is not nil, the drafts were moved
     /// into the events, and `drafts` is empty.
     ///
-    /// - Parameter mayPass: an additional condition, which is called under the allocator's lock. If it returns false,
-    ///   the result is nil.
-    func pass(_ drafts: inout [EventDraft], now: Timetoken, if mayPass: () -> Bool = { true }) -> [Event]? {
+    /// - Parameter revision: if a record has changed since this revision of the directory, the result is nil; nil to
+    ///   ignore changes.
+    func pass(_ drafts: inout [EventDraft], now: Timetoken, unlessChangedSince revision: Revision?) -> [Event]? {
         assert(!drafts.contains(where: \.needsCommit), "only the writer can append these drafts")
         guard !drafts.isEmpty else { return nil }
         let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
-            guard !state.isHeld, !state.isClosed, mayPass() else { return nil }
+            // Sees every earlier record change, because the writer publishes record changes before it releases the
+            // allocator.
+            guard !state.isHeld, !state.isClosed, revision.map({ changes.end <= $0 }) ?? true else { return nil }
             guard max(state.mark.last, now.rawValue) + UInt64(drafts.count) <= state.mark.reserved else { return nil }
             let events = drafts.takeEvents(from: state.mark.next(drafts.count, now: now))
             return (events, state.show(events, upTo: state.mark.last, in: tail, now: now))
