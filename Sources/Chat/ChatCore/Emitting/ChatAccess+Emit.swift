@@ -51,7 +51,9 @@ extension ChatAccess {
         guard claim == nil, !service.isShared, !drafts.contains(where: { $0.retention == .kept }),
             let events = try appendAtOnce(&drafts)
         else { return .checked(drafts) }
-        return .emitted(service.eventTypes.inspectAppended(AppendOutcome(events: AppendedEvents(new: events))))
+        let outcome = AppendOutcome(events: AppendedEvents(new: events))
+        service.eventTypes.inspectAppended(outcome)
+        return .emitted(outcome)
     }
 
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
@@ -142,14 +144,16 @@ extension ChatAccess {
     private nonisolated(nonsending) func append(
         _ drafts: [EventDraft], _ claim: Claim?, unlessChangedSince revision: Revision
     ) async throws(ChatError) -> AppendOutcome {
-        guard let tracer = service.tracer else {
-            return service.eventTypes.inspectAppended(
-                try await log.append(drafts, claim: claim, unlessChangedSince: revision))
-        }
-        return service.eventTypes.inspectAppended(
-            try await tracer.traced("store commit") { () async throws(ChatError) in
+        let outcome =
+            if let tracer = service.tracer {
+                try await tracer.traced("store commit") { () async throws(ChatError) in
+                    try await log.append(drafts, claim: claim, unlessChangedSince: revision)
+                }
+            } else {
                 try await log.append(drafts, claim: claim, unlessChangedSince: revision)
-            })
+            }
+        service.eventTypes.inspectAppended(outcome)
+        return outcome
     }
 
     /// Appends ephemeral drafts if the rules of their channels are in memory and the event log need not wait. Returns nil

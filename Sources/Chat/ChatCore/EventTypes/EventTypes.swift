@@ -169,14 +169,11 @@ extension EventTypes {
 
     /// Checks appended events against the candidates of their types. Also counts the events that violate their schema
     /// in mode `warn`; the counts are reported to operators.
-    ///
-    /// - Returns: `outcome`, unchanged.
     @inline(never)  // Keeps the local values out of the memory of a task that waits for the commit.
-    func inspectAppended(_ outcome: AppendOutcome) -> AppendOutcome {
-        guard isUsed.load(ordering: .acquiring), outcome.repeatedNote == nil else { return outcome }
+    func inspectAppended(_ outcome: AppendOutcome) {
+        guard isUsed.load(ordering: .acquiring), outcome.repeatedNote == nil else { return }
         var work = ValidationBudget.beside
         for appended in outcome.events where !appended.isDuplicate { inspect(appended.event, within: &work) }
-        return outcome
     }
 
     private func inspect(_ event: Event, within work: inout ValidationBudget) {
