@@ -56,6 +56,24 @@ import Testing
         #expect(repeated.text.rawMember("a")?.description == "2")
     }
 
+    @Test("of a body are found without a document, and jansson decides what the scan does not accept")
+    func parsing() throws {
+        let members = try #require(try JSONMembers(parsing: Array(" {\"a\":1,\"\\u0062\":true} \n".utf8)))
+        #expect(members["a"]?.text.description == "1" && members["b"]?.boolean == true)
+        #expect(members.names(otherThan: ["a"]) == ["b"])
+        #expect(try JSONMembers(parsing: Array(" {\"a\":[2]}\n".utf8))?["a"]?.text.description == "[2]")
+        #expect(try JSONMembers(parsing: Array(" [1]".utf8)) == nil)
+        let refused = ["", " ", "{", "{\"a\":1,\"a\":2}", "{\"a\":[[1]]}", "{} {}"]
+        for text in refused {
+            #expect(throws: JSONError.self) {
+                try JSONMembers(parsing: Array(text.utf8), limits: JSONLimits(depth: 2))
+            }
+        }
+        #expect(throws: JSONError.self) {
+            try JSONMembers(parsing: Array("{}  ".utf8), limits: JSONLimits(depth: 2, bytes: 3))
+        }
+    }
+
     @Test("of every kind are read from their bytes")
     func kinds() throws {
         let text = #"{"o":{},"a":[],"s":"t\u00fc\"","p":"ü","i":-7,"r":1e2,"b":true,"f":false,"n":null}"#

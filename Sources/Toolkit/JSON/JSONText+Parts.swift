@@ -141,10 +141,10 @@ extension JSONScan.Member {
     }
 
     /// True when the name, in its text, equals one of the names in `known`.
+    @inline(__always)
     func isNamed(oneOf known: [String], in bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for index in known.indices where isEscaped || known[index].utf8.count == name.count {
-            var wanted = known[index]
-            if wanted.withUTF8({ isNamed($0, in: bytes) }) { return true }
+            if known[index].withBytes({ isNamed($0, in: bytes) }) { return true }
         }
         return false
     }

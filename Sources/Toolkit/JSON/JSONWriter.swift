@@ -287,7 +287,7 @@ private struct ByteEnd {
 extension String {
     /// Calls `body` with the text in UTF-8, without a copy.
     @inline(__always)
-    fileprivate func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+    func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         // On Linux, all strings are stored as UTF-8.
         utf8.withContiguousStorageIfAvailable(body)!
     }

@@ -63,14 +63,19 @@ public struct JSONMembers: Sendable {
 
     /// The value of a member; nil when there is no such member.
     public subscript(name: String) -> JSONPart? {
-        var index = members.count - 1
-        var name = name
+        guard let range = name.withBytes({ range(of: $0) }) else { return nil }
+        return JSONPart(whole: text, range: range)
+    }
+
+    private func range(of name: UnsafeBufferPointer<UInt8>) -> Range<Int>? {
         text.bytes.withUnsafeBufferPointer { bytes in
-            name.withUTF8 { name in
-                while index >= 0, !members[index].isNamed(name, in: bytes) { index -= 1 }
+            var index = members.count - 1
+            while index >= 0 {
+                if members[index].isNamed(name, in: bytes) { return members[index].value }
+                index -= 1
             }
+            return nil
         }
-        return index < 0 ? nil : JSONPart(whole: text, range: members[index].value)
     }
 }
 
