@@ -37,6 +37,24 @@ import Testing
         #expect(try !select.step())
     }
 
+    @Test("binds NULL to a parameter that had a value, at any position")
+    func nullAgain() throws {
+        let database = try Database(path: ":memory:", mode: .readWrite)
+        let statement = try database.prepare("SELECT ?1, ?2, ?64, ?65, ?100")
+        let positions: [Int32] = [1, 2, 64, 65, 100]
+        for round in 0..<4 {
+            for position in positions {
+                round % 2 == 0 ? statement.bind(Int64(position), at: position) : statement.bindNull(at: position)
+            }
+            #expect(try statement.step())
+            for (column, position) in positions.enumerated() {
+                let expected = round % 2 == 0 ? Int64(position) : nil
+                #expect(statement.optionalInteger(Int32(column)) == expected)
+            }
+            statement.reset()
+        }
+    }
+
     @Test("is made for its account alone, with the files beside it, whatever the mask")
     func modes() throws {
         let former = umask(0)

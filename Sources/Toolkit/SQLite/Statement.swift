@@ -11,6 +11,9 @@ public final class Statement {
     /// statements.
     private let database: Database
     private var bindFailure: Int32 = SQLITE_OK
+    /// A bit for each of the first 64 parameters: 1 if a value was bound to the parameter after it was NULL. All
+    /// parameters are NULL at first, and SQLite keeps their values when the statement is reset.
+    private var nonNull: UInt64 = 0
 
     init(_ sql: String, on database: Database) throws(SQLiteFailure) {
         var sql = sql
@@ -35,7 +38,9 @@ public final class Statement {
     // MARK: Binding
 
     /// Binds an integer to the parameter at a position.
-    public func bind(_ value: Int64, at position: Int32) { setResult(sqlite3_bind_int64(handle, position, value)) }
+    public func bind(_ value: Int64, at position: Int32) {
+        setResult(sqlite3_bind_int64(handle, position, value), at: position)
+    }
 
     /// Binds an integer to the parameter at a position.
     public func bind(_ value: Int, at position: Int32) { bind(Int64(value), at: position) }
@@ -46,14 +51,17 @@ public final class Statement {
     }
 
     /// Binds a floating point number to the parameter at a position.
-    public func bind(_ value: Double, at position: Int32) { setResult(sqlite3_bind_double(handle, position, value)) }
+    public func bind(_ value: Double, at position: Int32) {
+        setResult(sqlite3_bind_double(handle, position, value), at: position)
+    }
 
     /// Binds a text to the parameter at a position. SQLite copies the text.
     public func bind(_ value: String, at position: Int32) {
         var value = value
         value.withUTF8 {
             setResult(
-                sqlite3_bind_text64(handle, position, $0.orEmpty, UInt64($0.count), transient, UInt8(SQLITE_UTF8)))
+                sqlite3_bind_text64(handle, position, $0.orEmpty, UInt64($0.count), transient, UInt8(SQLITE_UTF8)),
+                at: position)
         }
     }
 
@@ -69,28 +77,39 @@ public final class Statement {
     }
 
     /// Binds NULL to the parameter at a position.
-    public func bindNull(at position: Int32) { setResult(sqlite3_bind_null(handle, position)) }
+    public func bindNull(at position: Int32) {
+        let bit = Self.bit(of: position)
+        guard bit == 0 || nonNull & bit != 0 else { return }
+        setResult(sqlite3_bind_null(handle, position), at: position)
+        nonNull &= ~bit
+    }
 
     /// Binds a text without copying it. The memory must stay valid until ``reset()``.
     ///
     /// Use it for a large value. Call this function, and run and reset the statement, inside the closure that provides
     /// the buffer.
     public func bindInPlace(text: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        setResult(sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)))
+        setResult(
+            sqlite3_bind_text64(handle, position, text.orEmpty, UInt64(text.count), nil, UInt8(SQLITE_UTF8)),
+            at: position)
     }
 
     /// Binds bytes as a blob without copying them. The memory must stay valid until ``reset()``.
     public func bindInPlace(bytes: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), nil))
+        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), nil), at: position)
     }
 
     private func bindCopy(_ bytes: UnsafeBufferPointer<UInt8>, at position: Int32) {
-        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), transient))
+        setResult(sqlite3_bind_blob64(handle, position, bytes.orEmpty, UInt64(bytes.count), transient), at: position)
     }
 
-    private func setResult(_ code: Int32) {
+    private func setResult(_ code: Int32, at position: Int32) {
+        nonNull |= Self.bit(of: position)
         if code != SQLITE_OK, bindFailure == SQLITE_OK { bindFailure = code }
     }
+
+    /// The bit of a parameter in ``nonNull``; 0 for a parameter that has none.
+    private static func bit(of position: Int32) -> UInt64 { 1 << UInt64(truncatingIfNeeded: position &- 1) }
 
     // MARK: Running
 
