@@ -44,8 +44,9 @@ struct EmitRequest {
     func headers(of outcome: AppendOutcome) -> [(name: String, value: String)] {
         let event = outcome.events[0].event
         guard let listPath, shape != .list, event.retention == .kept else { return outcome.replayHeaders }
-        let path = listPath + "/" + (route == .messages ? event.timetoken.description : event.id)
-        return outcome.replayHeaders + [("Location", path)]
+        var headers = outcome.replayHeaders
+        headers.append(("Location", listPath + "/" + (route == .messages ? event.timetoken.description : event.id)))
+        return headers
     }
 }
 
