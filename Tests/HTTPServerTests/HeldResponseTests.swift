@@ -65,6 +65,37 @@ import Testing
         }
     }
 
+    @Test("all arrive when the socket's buffer is as small as Linux allows") func smallBuffer() async throws {
+        try await withServer(routes: Self.routes) { server in
+            for _ in 0..<20 {
+                let wire = try server.wire(segment: 536)
+                #expect(try wire.ask("GET", "/hello").text == "hello")
+                var size: Int32 = 1
+                let peer = try #require(Self.otherEnd(of: wire))
+                #expect(setsockopt(peer, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size)) == 0)
+                // The client acknowledges late, because it sends nothing and reads nothing.
+                wire.send(String(repeating: "GET /hello HTTP/1.1\r\nHost: x\r\n\r\n", count: 100))
+                for _ in 0..<100 { #expect(try wire.answer().text == "hello") }
+            }
+        }
+    }
+
+    /// The server's descriptor of a connection; nil when there is none.
+    private static func otherEnd(of wire: Wire) -> Int32? {
+        func port(
+            _ descriptor: Int32, _ name: (Int32, UnsafeMutablePointer<sockaddr>?, inout socklen_t) -> Int32
+        ) -> UInt16? {
+            var address = sockaddr_in()
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let code = withUnsafeMutableBytes(of: &address) {
+                name(descriptor, $0.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+            }
+            return code == 0 && address.sin_family == sa_family_t(AF_INET) ? address.sin_port : nil
+        }
+        let own = port(wire.descriptor) { getsockname($0, $1, &$2) }
+        return (0..<4096).first { own != nil && port($0, { getpeername($0, $1, &$2) }) == own }
+    }
+
     /// A body that is short enough to be held.
     private static func page(_ number: String, _ size: Int) -> String {
         number + String(repeating: " ", count: size - number.utf8.count)

@@ -54,7 +54,7 @@ final class HTTPConnection {
     var countedBytes: UInt64?
     /// True while ``HeldResponses`` contains a response of this connection.
     var hasHeldResponse = false
-    /// The maximum number of bytes that were sent to the client and are not yet acknowledged, as far as it is known.
+    /// The maximum size of the kernel's buffer of bytes that the client has not acknowledged, as far as it is known.
     private var unacknowledged = Int.max
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
@@ -96,20 +96,23 @@ final class HTTPConnection {
         hasEnded ? ready(EPOLLRDHUP.rawValue) : core.watch(self)
     }
 
-    /// The number of bytes that a socket accepts although the client reads nothing. This is the smallest buffer that
-    /// Linux allows (`tcp_wmem`).
+    /// The size of one response that a socket accepts if the client has acknowledged everything else. This is the
+    /// smallest buffer that Linux allows (`tcp_wmem`).
     static let acceptedBytes = 4096
+    /// The memory that the kernel needs for a response besides its bytes, and counts as part of the buffer.
+    private static let overhead = 1024
 
-    /// Returns true if the socket will accept this number of bytes, whatever the client reads. The caller may then send
-    /// up to this number of bytes.
+    /// Returns true if the socket will accept a response of this size, whatever the client reads. The caller may then
+    /// send up to this number of bytes.
     ///
-    /// The kernel is asked only if the bytes that were sent since the last question could fill the buffer.
+    /// The kernel is asked only if the responses since the last question could fill the smallest buffer.
     func willAccept(_ count: Int) -> Bool {
-        if unacknowledged > Self.acceptedBytes - count {
+        let size = count + Self.overhead
+        if unacknowledged > Self.acceptedBytes - size {
             guard Socket.hasSentEverything(descriptor) else { return false }
             unacknowledged = 0
         }
-        unacknowledged += count
+        unacknowledged += size
         return true
     }
 
