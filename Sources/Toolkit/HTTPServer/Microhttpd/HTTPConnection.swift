@@ -54,7 +54,8 @@ final class HTTPConnection {
     var countedBytes: UInt64?
     /// True while ``HeldResponses`` contains a response of this connection.
     var hasHeldResponse = false
-    /// The maximum size of the kernel's buffer of bytes that the client has not acknowledged, as far as it is known.
+    /// An upper bound for the memory, in bytes, that the kernel uses for what the client has not acknowledged.
+    /// `Int.max` while nothing is known about it.
     private var unacknowledged = Int.max
     private var source: SourceID?
     private var lastAcknowledged: UInt64 = 0
@@ -116,7 +117,7 @@ final class HTTPConnection {
         return true
     }
 
-    /// Records that the library sends bytes to the client, whose number this object does not count.
+    /// Forgets how much is unacknowledged, because the library sends a number of bytes that is not counted.
     func librarySends() { unacknowledged = .max }
 
     /// Sends a response that the library regards as sent. Ends the connection if the socket does not accept all bytes,
