@@ -236,6 +236,22 @@ import Testing
         #expect(text.description == "{\(members),\(members)}")
     }
 
+    @Test("prints a text after other bytes without a comma, and on one line")
+    func textAfterBytes() {
+        var writer = JSONWriter()
+        writer.splice("id: ")
+        writer.splice(digits: 17)
+        writer.splice(text: "\né\n")
+        writer.beginText()
+        writer.beginObject()
+        writer.member("a", JSONText(trusted: Array("[1,\r\n\t2\n]".utf8)))
+        writer.member("b", true)
+        writer.endObject()
+        writer.removeLineBreaks()
+        writer.splice("\n")
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == "id: 17\né\n{\"a\":[1,\t2],\"b\":true}\n")
+    }
+
     @Test("prints bytes as UTF-8, and replaces invalid ones")
     func bytes() {
         let text = JSONText { writer in

@@ -84,15 +84,8 @@ extension JSONText {
     /// Only line breaks between tokens are removed, where JSON needs no white space. Inside a string, JSON allows line
     /// breaks only as escapes (RFC 8259, section 7).
     public func onOneLine() -> JSONText {
-        guard !isOnOneLine else { return self }
+        guard bytes.withUnsafeBytes(\.hasLineBreak) else { return self }
         return JSONText(trusted: bytes.filter { $0 != 0x0A && $0 != 0x0D })
-    }
-
-    private var isOnOneLine: Bool {
-        bytes.withUnsafeBytes { bytes in
-            guard let start = bytes.baseAddress else { return true }
-            return memchr(start, 0x0A, bytes.count) == nil && memchr(start, 0x0D, bytes.count) == nil
-        }
     }
 
     /// The ranges of the members of an object, in order; empty when this is not an object.
@@ -131,6 +124,14 @@ extension JSONText {
         let quoted = [UInt8(ascii: "\"")] + Array(raw) + [UInt8(ascii: "\"")]
         // The name is part of a text that was parsed successfully, so it can be parsed as well.
         return (try? JSONDocument(quoted).root.string) ?? String(decoding: raw, as: UTF8.self)
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// True when a byte is LF or CR.
+    var hasLineBreak: Bool {
+        guard let start = baseAddress else { return false }
+        return memchr(start, 0x0A, count) != nil || memchr(start, 0x0D, count) != nil
     }
 }
 

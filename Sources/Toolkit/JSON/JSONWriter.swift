@@ -6,6 +6,9 @@ public struct JSONWriter: ~Copyable {
     /// The bytes printed so far.
     public private(set) var bytes: [UInt8]
 
+    /// The index of the first byte of the JSON text. The bytes before it are not JSON.
+    private var start = 0
+
     /// Creates an empty writer that reserves `capacity` bytes.
     public init(capacity: Int = 256) {
         bytes = []
@@ -100,6 +103,22 @@ public struct JSONWriter: ~Copyable {
     /// Appends text unchanged and without a comma. The text may be part of a value.
     public mutating func splice(_ part: StaticString) { append(part.utf8CodeUnitCount) { $0.put(part) } }
 
+    /// Appends text unchanged and without a comma. The text may be part of a value.
+    public mutating func splice(text: String) { text.withBytes { bytes.append(contentsOf: $0) } }
+
+    /// Appends the decimal digits of a number without a comma.
+    public mutating func splice(digits value: UInt64) { append(20) { $0.put(digits: value) } }
+
+    /// Begins the JSON text. The bytes before it need not be JSON, and no comma follows them. ``text`` also contains those
+    /// bytes.
+    public mutating func beginText() { start = bytes.count }
+
+    /// Removes all line breaks from the JSON text. In valid JSON, they occur only between tokens.
+    public mutating func removeLineBreaks() {
+        guard bytes.withUnsafeBytes({ UnsafeRawBufferPointer(rebasing: $0[start...]).hasLineBreak }) else { return }
+        bytes.replaceSubrange(start..., with: bytes[start...].filter { $0 != 0x0A && $0 != 0x0D })
+    }
+
     /// Prints a member with a string value.
     public mutating func member(_ name: StaticString, _ value: String) {
         value.withBytes { text in
@@ -160,8 +179,9 @@ public struct JSONWriter: ~Copyable {
 
     /// True when a comma must precede the next value or the name of the next member.
     private var needsComma: Bool {
-        switch bytes.last {
-        case nil, UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): false
+        guard bytes.count > start else { return false }
+        return switch bytes[bytes.count - 1] {
+        case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: ":"): false
         default: true
         }
     }

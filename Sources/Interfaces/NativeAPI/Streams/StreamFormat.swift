@@ -38,17 +38,24 @@ extension StreamFormat {
     ///
     /// - Parameter included: the objects included with the event; nil when the reader requested none.
     func frame(_ event: Event, with included: JSONText? = nil, hasID: Bool = true) -> [UInt8] {
-        let text = JSONText(capacity: event.weight + 160 + (included?.count ?? 0)) { writer in
-            event.printEnvelope(to: &writer, included: included)
+        var writer = JSONWriter(capacity: event.weight + event.type.utf8.count + 208 + (included?.count ?? 0))
+        if self == .eventStream {
+            // Printed without a `ServerSentEvent`, which would need copies of all its parts. Names of types contain no
+            // line breaks (`Names.check(type:)`).
+            if hasID {
+                writer.splice("id: ")
+                writer.splice(digits: event.timetoken.rawValue)
+                writer.splice("\n")
+            }
+            writer.splice("event: ")
+            writer.splice(text: event.type)
+            writer.splice("\ndata: ")
         }
-        let envelope = text.onOneLine().bytes
-        switch self {
-        case .eventStream:
-            let id = hasID ? event.timetoken.description : nil
-            return Self.block(ServerSentEvent(id: id, event: event.type, data: envelope))
-        case .lines:
-            return envelope + [0x0A]
-        }
+        writer.beginText()
+        event.printEnvelope(to: &writer, included: included)
+        writer.removeLineBreaks()
+        writer.splice(self == .eventStream ? "\n\n" : "\n")
+        return writer.bytes
     }
 
     /// The frame of a control block. It has an id if it states the stream's start; other control blocks do not move the
