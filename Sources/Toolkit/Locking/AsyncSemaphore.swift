@@ -23,7 +23,14 @@ public final class AsyncSemaphore {
             inside += 1
             return
         }
-        await withCheckedContinuation(isolation: isolation) { waiting.append($0) }
+        await withCheckedContinuation(isolation: isolation) { waiter in
+            // Other code of the actor may have run before this closure.
+            guard inside == width else {
+                inside += 1
+                return waiter.resume()
+            }
+            waiting.append(waiter)
+        }
     }
 
     /// Ends the admission of the caller and admits the task that has waited longest.

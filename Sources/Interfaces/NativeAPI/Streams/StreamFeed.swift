@@ -59,7 +59,7 @@ actor StreamFeed: FeedSink {
     }
 
     nonisolated func receive(_ events: [Event]) {
-        assumeIsolated { $0.append(events) }
+        log.loop.enter(self) { $0.append(events) }
     }
 
     private func append(_ events: [Event]) {
@@ -79,7 +79,7 @@ actor StreamFeed: FeedSink {
 
     private func append(_ event: Event, with included: RenderedIncludes?) {
         guard selection.viewer == nil || !isHeldBack(event, included) else { return }
-        log.append(encoder.assumeIsolated { $0.frame(event, with: included) })
+        log.append(log.loop.enter(encoder) { $0.frame(event, with: included) })
         newest = event.timetoken
         recent.record(newest)
         appended += 1
@@ -164,7 +164,11 @@ actor StreamFeed: FeedSink {
     /// Waits until the feed's byte log contains all events up to `position` that the feed has received.
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
-        await withCheckedContinuation { waiters.append((position, $0)) }
+        await withCheckedContinuation { waiter in
+            // Other code of the actor may have run before this closure.
+            guard !isComplete(through: position) else { return waiter.resume() }
+            waiters.append((position, waiter))
+        }
     }
 
     private func wake() {
