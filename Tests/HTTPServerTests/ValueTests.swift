@@ -24,6 +24,8 @@ import Text
         #expect(headers[all: "X-a"] == ["1", "2"])
         #expect(headers["X-B"] == nil)
         #expect(!headers.contains("Content-Typ"))
+        #expect(headers.contains(named: "CONTENT-type"))
+        #expect(!headers.contains(named: "Content-Typ"))
         let all = headers.all.map { "\($0.name)=\($0.value)" }
         #expect(all == ["Content-Type=text/plain", "X-A=1", "x-a=2"])
     }

@@ -8,9 +8,9 @@ public struct Headers: Sendable {
     /// The fields. Each consists of the length of its name and the length of its value, as two 32-bit integers, and of
     /// its name and its value.
     private var text: [UInt8] = []
-    /// The lengths of all names as a bit set: bit `n` is set when a name has `n` bytes (modulo 64). Most lookups are
-    /// for names that no field has. This set ends many of them without a search.
-    private var nameLengths: UInt64 = 0
+    /// The marks of all names (``mark(_:)``). Most lookups are for names that no field has. This set answers most of them
+    /// without a search.
+    private var marks: UInt64 = 0
 
     /// Creates an empty list of fields.
     public init() {}
@@ -27,10 +27,10 @@ public struct Headers: Sendable {
     /// - Parameter capacity: the number of bytes that all fields need, each with ``Writer/overhead``.
     init(capacity: Int, _ write: (inout Writer) -> Void) {
         // Much cheaper than `Array(unsafeUninitializedCapacity:)`, which the compiler does not specialize.
-        (text, nameLengths) = withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 4) { memory in
+        (text, marks) = withUnsafeTemporaryAllocation(byteCount: capacity, alignment: 4) { memory in
             var writer = Writer(memory)
             write(&writer)
-            return (Array(UnsafeRawBufferPointer(rebasing: memory[..<writer.count])), writer.nameLengths)
+            return (Array(UnsafeRawBufferPointer(rebasing: memory[..<writer.count])), writer.marks)
         }
     }
 
@@ -41,7 +41,7 @@ public struct Headers: Sendable {
 
         private let buffer: UnsafeMutableRawBufferPointer
         fileprivate private(set) var count = 0
-        fileprivate private(set) var nameLengths: UInt64 = 0
+        fileprivate private(set) var marks: UInt64 = 0
 
         fileprivate init(_ buffer: UnsafeMutableRawBufferPointer) { self.buffer = buffer }
 
@@ -55,7 +55,7 @@ public struct Headers: Sendable {
             if let bytes = name.baseAddress { text.copyMemory(from: bytes, byteCount: name.count) }
             if let bytes = value.baseAddress { (text + name.count).copyMemory(from: bytes, byteCount: value.count) }
             count += size
-            nameLengths |= 1 << UInt64(name.count % 64)
+            marks |= Headers.mark(name)
             return true
         }
     }
@@ -67,11 +67,11 @@ public struct Headers: Sendable {
             withUnsafeBytes(of: UInt32(truncatingIfNeeded: length)) { text.append(contentsOf: $0) }
         }
         text += name + value
-        nameLengths |= 1 << UInt64(name.count % 64)
+        marks |= name.withUnsafeBytes(Self.mark)
     }
 
     /// The value of the first field with this name, without surrounding white space; `nil` when there is none.
-    public subscript(name: String) -> String? {
+    public subscript(name: StaticString) -> String? {
         withValue(of: name) { String(decoding: $0, as: UTF8.self) }
     }
 
@@ -80,21 +80,21 @@ public struct Headers: Sendable {
     ///
     /// - Throws: the error that `body` throws.
     public func withValue<Result, Failure: Error>(
-        of name: String, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
+        of name: StaticString, _ body: (UnsafeBufferPointer<UInt8>) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
         guard let value = range(of: name) else { return nil }
         return try text.withUnsafeBufferPointer { text throws(Failure) in try body(Self.trimmed(text[value])) }
     }
 
     /// True when the first field with this name has exactly this value.
-    public func has(_ name: String, _ value: StaticString) -> Bool {
+    public func has(_ name: StaticString, _ value: StaticString) -> Bool {
         withValue(of: name) { bytes in
             bytes.count == value.utf8CodeUnitCount && memcmp(bytes.baseAddress!, value.utf8Start, bytes.count) == 0
         } ?? false
     }
 
     /// The values of all fields with this name, in order.
-    public subscript(all name: String) -> [String] {
+    public subscript(all name: StaticString) -> [String] {
         var values: [String] = []
         var start = 0
         while let value = range(of: name, from: start) {
@@ -105,8 +105,14 @@ public struct Headers: Sendable {
     }
 
     /// True when a field with this name exists.
-    public func contains(_ name: String) -> Bool {
+    public func contains(_ name: StaticString) -> Bool {
         range(of: name) != nil
+    }
+
+    /// True when a field with this name exists. For names that are known only at run time.
+    public func contains(named name: String) -> Bool {
+        var name = name
+        return name.withUTF8 { range(of: UnsafeRawBufferPointer($0), from: 0) } != nil
     }
 
     /// All fields in order, as strings.
@@ -124,18 +130,32 @@ public struct Headers: Sendable {
 
     /// Returns the range in ``text`` of the value of the first field with this name that begins at `start` or later;
     /// nil when there is none. White space may surround the value.
-    private func range(of name: String, from start: Int = 0) -> Range<Int>? {
-        guard nameLengths & 1 << UInt64(name.utf8.count % 64) != 0 else { return nil }
-        var name = name
-        return name.withUTF8 { name in
-            text.withUnsafeBytes { text in
-                var fields = FieldIterator(text, from: start)
-                while let field = fields.next() {
-                    if field.name.count == name.count, Self.isEqual(field.name, name) { return field.value }
-                }
-                return nil
+    @inline(__always)
+    private func range(of name: StaticString, from start: Int = 0) -> Range<Int>? {
+        range(of: UnsafeRawBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), from: start)
+    }
+
+    @inline(__always)
+    private func range(of name: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
+        marks & Self.mark(name) == 0 ? nil : search(for: name, from: start)
+    }
+
+    private func search(for name: UnsafeRawBufferPointer, from start: Int) -> Range<Int>? {
+        text.withUnsafeBytes { text in
+            var fields = FieldIterator(text, from: start)
+            while let field = fields.next() {
+                if field.name.count == name.count, Self.isEqual(field.name, name) { return field.value }
             }
+            return nil
         }
+    }
+
+    /// One bit that depends on the length of a name and on its last letter, regardless of case. The factor gives most of
+    /// the names that browsers and this program use different bits.
+    @inline(__always)
+    private static func mark(_ name: UnsafeRawBufferPointer) -> UInt64 {
+        guard let last = name.last else { return 1 }
+        return 1 << ((UInt64(name.count) &* 25 &+ UInt64(last | 0x20)) & 63)
     }
 
     private struct FieldIterator {
@@ -157,7 +177,7 @@ public struct Headers: Sendable {
     }
 
     /// True when two texts of the same length are equal without regard to the case of ASCII letters.
-    private static func isEqual(_ text: UnsafeRawBufferPointer, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+    private static func isEqual(_ text: UnsafeRawBufferPointer, _ name: UnsafeRawBufferPointer) -> Bool {
         guard let first = text.first, ASCII.lowercased(first) == ASCII.lowercased(name[0]) else { return text.isEmpty }
         return memcmp(text.baseAddress!, name.baseAddress!, name.count) == 0
             || name.indices.allSatisfy { ASCII.lowercased(text[$0]) == ASCII.lowercased(name[$0]) }

@@ -19,7 +19,8 @@ struct ErrorLocation {
     /// the request has none.
     static func parameter(_ field: String, of request: Request) -> String? {
         candidates(field).first { name in
-            !request.query[all: name].isEmpty || request.parameters[name] != nil || request.headers.contains(name)
+            !request.query[all: name].isEmpty || request.parameters[name] != nil
+                || request.headers.contains(named: name)
         }
     }
 
