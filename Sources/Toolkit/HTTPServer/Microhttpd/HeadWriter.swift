@@ -23,26 +23,27 @@ struct HeadWriter {
     ///
     /// - Parameter closing: true when the connection is closed after the response.
     mutating func begin(status: Int, date: String, closing: Bool) {
-        write("HTTP/1.1 ")
+        write(literal: "HTTP/1.1 ")
         write(decimal: status)
-        write(" ")
+        write(literal: " ")
         if let reason = MHD_get_reason_phrase_for(UInt32(status)) {
             write(UnsafeRawBufferPointer(start: reason, count: strlen(reason)))
         }
-        write("\r\nX-Content-Type-Options: nosniff\r\nDate: ")
+        write(literal: "\r\nX-Content-Type-Options: nosniff\r\nDate: ")
         write(date)
-        if closing { write("\r\nConnection: close") }
+        if closing { write(literal: "\r\nConnection: close") }
     }
 
     /// Writes fields. Leaves out those without a value, and those with CR, LF or NUL: a line break would begin another
     /// field.
     mutating func write(_ fields: [(name: String, value: String)]) {
-        for field in fields where !field.value.isEmpty {
-            write("\r\n")
+        // Uses indices, because a loop variable would retain both strings of each field.
+        for index in fields.indices where !fields[index].value.isEmpty {
+            write(literal: "\r\n")
             let start = count
-            write(field.name)
-            write(": ")
-            write(field.value)
+            write(fields[index].name)
+            write(literal: ": ")
+            write(fields[index].value)
             guard !Self.isSafe(memory[start..<count]) else { continue }
             hasDroppedFields = true
             count = start - 2
@@ -51,13 +52,13 @@ struct HeadWriter {
 
     /// Writes the fields that differ for each request, and the empty line.
     mutating func end(requestID: String, contentLength: Int?) {
-        write("\r\nX-Request-Id: ")
+        write(literal: "\r\nX-Request-Id: ")
         write(requestID)
         if let contentLength {
-            write("\r\nContent-Length: ")
+            write(literal: "\r\nContent-Length: ")
             write(decimal: contentLength)
         }
-        write("\r\n\r\n")
+        write(literal: "\r\n\r\n")
     }
 
     /// Writes bytes. Ends the program if the memory is too small.
@@ -71,12 +72,12 @@ struct HeadWriter {
 
     @inline(__always)
     private mutating func write(_ text: String) {
-        var text = text
-        text.withUTF8 { write(UnsafeRawBufferPointer($0)) }
+        // On Linux, all strings are stored as UTF-8. `withUTF8` would need a copy of the string.
+        text.utf8.withContiguousStorageIfAvailable { write(UnsafeRawBufferPointer($0)) }!
     }
 
     @inline(__always)
-    private mutating func write(_ text: StaticString) {
+    private mutating func write(literal text: StaticString) {
         write(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
     }
 
