@@ -28,9 +28,10 @@ public struct Timetoken: Hashable, Comparable, Sendable {
     ///
     /// Other lengths are rejected, because a time in seconds, milliseconds or nanoseconds would be a position far in
     /// the past or the future.
-    public init?(exactly text: some StringProtocol) {
-        guard text.utf8.count == 17 || text == "0", let timetoken = Timetoken(text: text) else { return nil }
-        self = timetoken
+    public init?(exactly text: String) {
+        var text = text
+        guard let value = text.withUTF8({ Self.exactValue(of: $0[...]) }) else { return nil }
+        self.init(value)
     }
 
     /// Parses a position: a timetoken, an event id or an RFC 3339 time. A time before September 2001 becomes ``zero``,
@@ -70,8 +71,19 @@ public struct Timetoken: Hashable, Comparable, Sendable {
 
     /// Parses an event's timetoken or its id (``eventID``). Every request that names an event or a message accepts
     /// both.
-    public init?(ofEvent text: some StringProtocol) {
-        self.init(exactly: text.hasPrefix("evt_") ? text.dropFirst(4) : text[...])
+    public init?(ofEvent text: String) {
+        var text = text
+        let value = text.withUTF8 { bytes in
+            Self.exactValue(of: bytes.starts(with: "evt_".utf8) ? bytes.dropFirst(4) : bytes[...])
+        }
+        guard let value else { return nil }
+        self.init(value)
+    }
+
+    /// The value of exactly 17 decimal digits, or of the digit 0; nil for any other bytes.
+    private static func exactValue(of digits: Slice<UnsafeBufferPointer<UInt8>>) -> UInt64? {
+        guard digits.count == 17 || digits.count == 1 && digits.first == UInt8(ascii: "0") else { return nil }
+        return value(of: UnsafeBufferPointer(rebasing: digits))
     }
 
     /// This position plus a duration, which may be negative. The result stays between zero and ``distantFuture``.
