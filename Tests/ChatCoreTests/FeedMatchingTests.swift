@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 import Testing
 
 @testable import ChatCore
@@ -11,7 +12,7 @@ import Testing
         }
     }
 
-    private var past: ContinuousClock.Instant { .now - .seconds(1) }
+    private let past = MonotonicTime(nanoseconds: 0)
 
     @Test("is tried on some of them in each turn, and on each once")
     func turns() throws {

@@ -1,5 +1,5 @@
 import Glibc
-import Locking
+public import Locking
 
 /// One HTTP request. All of it has been received, except a body that is streamed.
 ///
@@ -17,11 +17,11 @@ public struct Request: Sendable {
         @usableFromInline let headers: Headers
         let remoteAddress: RemoteAddress
         let isSecure: Bool
-        let receivedAt: ContinuousClock.Instant
+        let receivedAt: MonotonicTime
 
         init(
             id: String, method: HTTPMethod, path: String, queryText: String, headers: Headers,
-            remoteAddress: RemoteAddress, isSecure: Bool, receivedAt: ContinuousClock.Instant
+            remoteAddress: RemoteAddress, isSecure: Bool, receivedAt: MonotonicTime
         ) {
             self.id = id
             self.method = method
@@ -133,7 +133,7 @@ public struct Request: Sendable {
     public var isLoopback: Bool { head.remoteAddress.isLoopback }
 
     /// The time at which the complete header had been received, on a monotonic clock.
-    public var receivedAt: ContinuousClock.Instant { head.receivedAt }
+    public var receivedAt: MonotonicTime { head.receivedAt }
 }
 
 /// The values of a route's `{name}` segments in one request.

@@ -1,6 +1,7 @@
 import Glibc
 
-/// A time of the machine's monotonic clock. Use it for deadlines and not for dates.
+/// A time of the machine's monotonic clock. Use it for deadlines and not for dates. The clock stops while the machine is
+/// suspended.
 public struct MonotonicTime: Comparable, Sendable {
     /// The nanoseconds since the start of the clock, which is usually the boot of the machine.
     public var nanoseconds: UInt64
@@ -18,6 +19,12 @@ public struct MonotonicTime: Comparable, Sendable {
 
     @inlinable
     public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// Returns the nanoseconds from `earlier` to this time, or zero if `earlier` is later.
+    @inlinable
+    public func nanoseconds(since earlier: MonotonicTime) -> UInt64 {
+        nanoseconds > earlier.nanoseconds ? nanoseconds - earlier.nanoseconds : 0
+    }
 
     /// Returns the time after a delay. A negative delay counts as zero.
     public static func + (time: MonotonicTime, delay: Duration) -> MonotonicTime {

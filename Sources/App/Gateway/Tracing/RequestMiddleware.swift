@@ -67,7 +67,7 @@ struct RequestMiddleware: Sendable {
         _ request: Request, _ pattern: RoutePattern, _ status: Int, _ notes: RequestAnnotations,
         _ context: TraceContext?
     ) {
-        let elapsed = (ContinuousClock.now - request.receivedAt) / .milliseconds(1)
+        let elapsed = Double(MonotonicTime.now.nanoseconds(since: request.receivedAt)) / 1e6
         var fields: Logger.Metadata = [
             "method": "\(request.method.rawValue)", "route": "\(pattern.description)", "status": "\(status)",
             "duration_ms": "\((elapsed * 1000).rounded() / 1000)", "request": "\(request.id)",

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// An index of all feeds. It finds the feeds that match an event without testing every feed.
 struct FeedIndex {
@@ -55,7 +56,7 @@ struct FeedIndex {
 
     /// Returns the feeds that match an event, each once; nil when the deadline passes before all filters were
     /// evaluated. A later call with the same `matching` evaluates the remaining filters.
-    func feeds(for matching: inout FeedMatching, until deadline: ContinuousClock.Instant? = nil) -> [Feed]? {
+    func feeds(for matching: inout FeedMatching, until deadline: MonotonicTime? = nil) -> [Feed]? {
         guard let index = apps[matching.event.channel.app] else { return [] }
         matching.begin(until: deadline)
         var wanting: [Feed] = []

@@ -1,4 +1,5 @@
 import ChatModel
+import Locking
 
 /// The matching of one event against feeds. Evaluating many filters may take longer than one iteration of the hub, so
 /// the results are stored for the next iteration.
@@ -17,7 +18,7 @@ struct FeedMatching {
     /// copied to `verdicts`, where they can be looked up by feed.
     private var checkedFeeds: [(feed: Feed, holds: Bool)] = []
     private var verdicts: [ObjectIdentifier: Bool] = [:]
-    private var deadline: ContinuousClock.Instant?
+    private var deadline: MonotonicTime?
     private var filters = 0
     private var steps = 0
     /// True when the deadline passed before all filters were evaluated.
@@ -32,7 +33,7 @@ struct FeedMatching {
     ///
     /// - Parameter deadline: the time after which no more filters are evaluated; nil to evaluate all filters. At least
     ///   one filter is evaluated in each iteration.
-    mutating func begin(until deadline: ContinuousClock.Instant?) {
+    mutating func begin(until deadline: MonotonicTime?) {
         for (feed, holds) in checkedFeeds[verdicts.count...] { verdicts[ObjectIdentifier(feed)] = holds }
         self.deadline = deadline
         isLate = false
@@ -63,7 +64,7 @@ struct FeedMatching {
                 filters % FilterBudget.filters == 0 || subject.spent - steps >= FilterBudget.steps
             else { return false }
             steps = subject.spent
-            return ContinuousClock.now >= deadline
+            return MonotonicTime.now >= deadline
         }
     }
 }

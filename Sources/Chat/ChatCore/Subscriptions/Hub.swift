@@ -195,7 +195,7 @@ extension Hub {
         var end = events.endIndex
         // Even without a feed, there may be a viewer whose feed is not attached yet.
         let isHeard = !feeds.isEmpty || !listenerIndex.isEmpty
-        let deadline = ContinuousClock.now + turnTime
+        let deadline = MonotonicTime.now + turnTime
         var change: Event?
         for index in events.indices where events[index].timetoken > seen {
             guard !isHeard || matchAndDistribute(events[index], until: deadline) else {
@@ -207,7 +207,7 @@ extension Hub {
             // The observers must learn of a changed audience before the next event is distributed.
             if AudienceChanges.include(events[index]) { change = events[index] }
             // Ends the iteration if the audience has changed, or if the deadline has passed and events remain.
-            guard change != nil || index + 1 < end && isHeard && ContinuousClock.now >= deadline else { continue }
+            guard change != nil || index + 1 < end && isHeard && MonotonicTime.now >= deadline else { continue }
             end = index + 1
             break
         }
@@ -254,15 +254,21 @@ extension Hub {
 
     /// Distributes an event to the feeds that match it. Returns false when the deadline passed before all filters were
     /// evaluated; the event is then not distributed.
-    private func matchAndDistribute(_ event: Event, until deadline: ContinuousClock.Instant) -> Bool {
-        var matching = self.matching.flatMap { $0.event.timetoken == event.timetoken ? $0 : nil } ?? FeedMatching(event)
-        self.matching = nil
+    private func matchAndDistribute(_ event: Event, until deadline: MonotonicTime) -> Bool {
+        var matching = takeMatching(of: event) ?? FeedMatching(event)
         guard let feeds = index.feeds(for: &matching, until: deadline) else {
             self.matching = matching
             return false
         }
         if listenerIndex.isEmpty { distribute(event, feeds) } else { distributeAmongViewers(&matching, feeds) }
         return true
+    }
+
+    /// Removes the interrupted matching, if there is one. Returns it if it belongs to `event`, and nil otherwise.
+    private func takeMatching(of event: Event) -> FeedMatching? {
+        guard let interrupted = matching else { return nil }
+        matching = nil
+        return interrupted.event.timetoken == event.timetoken ? interrupted : nil
     }
 
     func distribute(_ event: Event, _ feeds: [Feed]) {

@@ -112,7 +112,7 @@ extension NativeAPI {
         }
         sum += series.buckets.last ?? 0
         text.sample(name + "_bucket", key.labels + [("le", "+Inf")], sum)
-        text.sample(name + "_sum", key.labels, series.duration / .seconds(1))
+        text.sample(name + "_sum", key.labels, Double(series.nanoseconds) / 1e9)
         text.sample(name + "_count", key.labels, sum)
     }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class RequestCounts: Sendable {
     /// The upper bounds of the buckets of the duration histogram, in seconds.
     static let bounds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-    private static let boundsAsDurations = bounds.map { Duration.seconds($0) }
+    private static let boundsInNanoseconds = bounds.map { UInt64($0 * 1e9) }
 
     struct Key {
         var method: String
@@ -21,7 +21,7 @@ final class RequestCounts: Sendable {
         /// The number of responses in each bucket of the duration histogram: one bucket for each of ``bounds``, and one
         /// for longer durations. The counts are not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
-        var duration: Duration = .zero
+        var nanoseconds: UInt64 = 0
         var bytes: UInt64 = 0
     }
 
@@ -40,7 +40,7 @@ final class RequestCounts: Sendable {
     func record(_ outcome: Router.Outcome) {
         if outcome.status == 429 { refused.add(1, ordering: .relaxed) }
         let method = Self.methods.firstIndex(of: outcome.method.rawValue) ?? Self.methods.count - 1
-        let bucket = Self.boundsAsDurations.firstIndex { outcome.duration <= $0 } ?? Self.bounds.count
+        let bucket = Self.boundsInNanoseconds.firstIndex { outcome.nanoseconds <= $0 } ?? Self.bounds.count
         let index = outcome.route.map { ($0 + 1) * Self.methods.count + method } ?? method
         series.withLock { series in
             if index >= series.count {
@@ -65,7 +65,7 @@ extension RequestCounts.Series {
     fileprivate mutating func count(_ outcome: Router.Outcome, _ bucket: Int) {
         statuses[min(max(outcome.status / 100, 1), 5) - 1] += 1
         buckets[bucket] += 1
-        duration += outcome.duration
+        nanoseconds += outcome.nanoseconds
         bytes += UInt64(outcome.bodyBytes)
     }
 }

@@ -57,7 +57,6 @@ public final class StreamConnection: @unchecked Sendable {
     public let remoteAddress: RemoteAddress
     /// The id of the request that opened the stream.
     public let requestID: String
-    let openedAt: ContinuousClock.Instant
     /// The loop that the stream belongs to.
     public let loop: Loop
     /// True when this object sends each block as a chunk. True for every HTTP/1.1 client, except if libmicrohttpd
@@ -98,7 +97,6 @@ public final class StreamConnection: @unchecked Sendable {
         self.limits = limits
         remoteAddress = request.remoteAddress
         requestID = request.id
-        openedAt = .now
         releaseHandler = onRelease
         loop.delivery.statistics.opened += 1
     }

@@ -1,5 +1,6 @@
 internal import CMicrohttpd
 import Glibc
+import Locking
 
 /// One HTTP exchange: a request and its response, from the request line to the last byte of the response.
 ///
@@ -217,9 +218,9 @@ extension Exchange {
     private func keepsPace() -> Bool {
         core.move(peer, to: .body)
         guard let head, let received = intake?.wireLength else { return true }
-        let taken = ContinuousClock.now - head.receivedAt
-        guard taken > core.options.deadlines.bodyGrace, pump == nil else { return true }
-        return Double(received) >= taken / .seconds(1) * Double(core.options.deadlines.bodyMinimumRate)
+        let taken = MonotonicTime.now.nanoseconds(since: head.receivedAt)
+        guard taken > core.options.deadlines.bodyGrace.nanoseconds, pump == nil else { return true }
+        return Double(received) >= Double(taken) / 1e9 * Double(core.options.deadlines.bodyMinimumRate)
     }
 
     private func oversize(headerSize: Int, method: HTTPMethod) -> Problem? {

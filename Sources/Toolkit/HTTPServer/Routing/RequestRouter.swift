@@ -1,3 +1,4 @@
+import Locking
 import Text
 
 /// The work of a router for each request. A class, so that requests use the routes without copying them.
@@ -103,7 +104,7 @@ extension RequestRouter {
     struct Context {
         let method: HTTPMethod
         let requestID: String
-        let receivedAt: ContinuousClock.Instant
+        let receivedAt: MonotonicTime
         let plan: RoutePlan
         /// The fields of CORS and `Strict-Transport-Security`, which are added to the response.
         let fields: [(name: String, value: String)]
@@ -135,7 +136,7 @@ extension RequestRouter {
 
     /// Reports a response to the observer.
     func observe(
-        _ response: Response, of plan: RoutePlan, method: HTTPMethod, receivedAt: ContinuousClock.Instant
+        _ response: Response, of plan: RoutePlan, method: HTTPMethod, receivedAt: MonotonicTime
     ) {
         guard let observer = table.observer else { return }
         let bytes =
@@ -146,6 +147,7 @@ extension RequestRouter {
             }
         observer(
             Router.Outcome(
-                method: method, plan: plan, status: response.status, duration: .now - receivedAt, bodyBytes: bytes))
+                method: method, plan: plan, status: response.status,
+                nanoseconds: MonotonicTime.now.nanoseconds(since: receivedAt), bodyBytes: bytes))
     }
 }

@@ -25,8 +25,8 @@ public struct Router: Sendable {
         let plan: RoutePlan
         /// The status of the response.
         public let status: Int
-        /// The time from the end of the request's header until the response is known.
-        public let duration: Duration
+        /// The time from the end of the request's header until the response is known, in nanoseconds.
+        public let nanoseconds: UInt64
         /// The number of bytes of the response's body; 0 if the number is not known before the body is sent.
         public let bodyBytes: Int
 
