@@ -12,7 +12,8 @@ COPY docs docs
 COPY Sources Sources
 COPY Tests Tests
 COPY Examples Examples
-RUN swift build -c release --static-swift-stdlib -debug-info-format none --product parley \
+RUN swift build -c release --static-swift-stdlib -debug-info-format none -Xswiftc -enforce-exclusivity=unchecked \
+        --product parley \
     && strip .build/release/parley
 
 FROM debian:bookworm-slim

@@ -19,9 +19,11 @@ run: dependencies
 	@exec .build/debug/parley serve --dev --data ./parley-data
 
 # The Swift runtime is linked in: the program runs on machines without one, and an emit takes an eighth less time. Debug
-# information would take a fifth of the build's time; backtraces have function names without it.
+# information would take a fifth of the build's time; backtraces have function names without it. Only debug builds check
+# exclusive access (docs/decisions/0067-exclusive-access-is-checked-in-debug-builds.md).
 build: dependencies
-	$(SWIFT) build -c release --static-swift-stdlib -debug-info-format none --product parley
+	$(SWIFT) build -c release --static-swift-stdlib -debug-info-format none -Xswiftc -enforce-exclusivity=unchecked \
+		--product parley
 
 ## Every test: Swift's, then the real clients (Python packages, headless Chromium) against a running gateway, the one that
 ## `make run` builds. `make check` runs them against the optimized one.
