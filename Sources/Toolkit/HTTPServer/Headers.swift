@@ -8,8 +8,8 @@ public struct Headers: Sendable {
     /// The fields. Each consists of the length of its name and the length of its value, as two 32-bit integers, and of
     /// its name and its value.
     private var text: [UInt8] = []
-    /// The marks of all names (``mark(_:)``). Most lookups are for names that no field has. This set answers most of them
-    /// without a search.
+    /// The marks of all names (``mark(_:)``). Most lookups are for names that no field has. This set answers most of
+    /// them without a search.
     private var marks: UInt64 = 0
 
     /// Creates an empty list of fields.
@@ -150,8 +150,8 @@ public struct Headers: Sendable {
         }
     }
 
-    /// One bit that depends on the length of a name and on its last letter, regardless of case. The factor gives most of
-    /// the names that browsers and this program use different bits.
+    /// One bit that depends on the length of a name and on its last letter, regardless of case. The factor gives most
+    /// of the names that browsers and this program use different bits.
     @inline(__always)
     private static func mark(_ name: UnsafeRawBufferPointer) -> UInt64 {
         guard let last = name.last else { return 1 }

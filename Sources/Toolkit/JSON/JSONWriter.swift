@@ -109,8 +109,8 @@ public struct JSONWriter: ~Copyable {
     /// Appends the decimal digits of a number without a comma.
     public mutating func splice(digits value: UInt64) { append(20) { $0.put(digits: value) } }
 
-    /// Begins the JSON text. The bytes before it need not be JSON, and no comma follows them. ``text`` also contains those
-    /// bytes.
+    /// Begins the JSON text. The bytes before it need not be JSON, and no comma follows them. ``text`` would also
+    /// contain these bytes, so use ``bytes`` afterwards.
     public mutating func beginText() { start = bytes.count }
 
     /// Removes all line breaks from the JSON text. In valid JSON, they occur only between tokens.

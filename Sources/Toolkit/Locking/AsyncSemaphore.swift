@@ -24,7 +24,7 @@ public final class AsyncSemaphore {
             return
         }
         await withCheckedContinuation(isolation: isolation) { waiter in
-            // Other code of the actor may have run before this closure.
+            // The runtime may run other code of the actor before this closure, for example `leave()`.
             guard inside == width else {
                 inside += 1
                 return waiter.resume()

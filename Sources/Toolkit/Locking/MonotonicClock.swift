@@ -1,7 +1,7 @@
 import Glibc
 
-/// A time of the machine's monotonic clock. Use it for deadlines and not for dates. The clock stops while the machine is
-/// suspended.
+/// A time of the machine's monotonic clock. Use it for deadlines and not for dates. The clock stops while the machine
+/// is suspended.
 public struct MonotonicTime: Comparable, Sendable {
     /// The nanoseconds since the start of the clock, which is usually the boot of the machine.
     public var nanoseconds: UInt64

@@ -21,6 +21,7 @@ final class RequestCounts: Sendable {
         /// The number of responses in each bucket of the duration histogram: one bucket for each of ``bounds``, and one
         /// for longer durations. The counts are not cumulative.
         var buckets = [UInt64](repeating: 0, count: RequestCounts.bounds.count + 1)
+        /// The sum of the durations of all requests.
         var nanoseconds: UInt64 = 0
         var bytes: UInt64 = 0
     }

@@ -165,7 +165,7 @@ actor StreamFeed: FeedSink {
     func reach(_ position: Timetoken) async {
         guard !isComplete(through: position) else { return }
         await withCheckedContinuation { waiter in
-            // Other code of the actor may have run before this closure.
+            // The runtime may run other code of the actor before this closure, for example `wake()`.
             guard !isComplete(through: position) else { return waiter.resume() }
             waiters.append((position, waiter))
         }
