@@ -35,8 +35,11 @@ final class ScriptedLog: EventLog {
     }
 
     private let state = Lock(State())
-    /// A continuation for each follower.
-    private let followers = Lock<[AsyncStream<Commit>.Continuation]>([])
+    private let followers = Lock<[ScriptedCommits]>([])
+    /// False if consumers must wait for each commit, as for commits that a log must read from its store.
+    private let isInMemory: Bool
+
+    init(isInMemory: Bool = true) { self.isInMemory = isInMemory }
 
     /// Stores events without notifying the hub. Readers of the log see them.
     func store(_ events: [Event], watermark: Timetoken? = nil) {
@@ -49,7 +52,7 @@ final class ScriptedLog: EventLog {
     /// Notifies the hub of stored events.
     func tell(_ events: [Event], watermark: Timetoken? = nil) {
         let commit = Commit(events: events, watermark: watermark ?? events.last?.timetoken ?? .zero)
-        for follower in followers.withLock({ $0 }) { follower.yield(commit) }
+        for follower in followers.withLock({ $0 }) { follower.add(commit) }
     }
 
     func commit(_ events: [Event]) {
@@ -57,7 +60,7 @@ final class ScriptedLog: EventLog {
         tell(events)
     }
 
-    func end() { for follower in followers.withLock({ $0 }) { follower.finish() } }
+    func end() { for follower in followers.withLock({ $0 }) { follower.end() } }
     func lose(upTo timetoken: Timetoken, by cause: Loss.Cause = .retention) {
         state.withLock { state in
             state.loss = Loss(upTo: timetoken, cause: cause)
@@ -90,13 +93,9 @@ final class ScriptedLog: EventLog {
     }
 
     func committed() async -> CommitSequence {
-        let (commits, follower) = AsyncStream.makeStream(of: Commit.self)
-        followers.withLock { $0.append(follower) }
-        let stream = Lock(commits.makeAsyncIterator())
-        return CommitSequence {
-            var iterator = stream.withLock { $0 }
-            return await iterator.next()
-        }
+        let commits = ScriptedCommits(isInMemory: isInMemory)
+        followers.withLock { $0.append(commits) }
+        return CommitSequence(inMemory: commits) { await commits.following() }
     }
 
     func append(
@@ -113,6 +112,59 @@ final class ScriptedLog: EventLog {
         throw .unscripted
     }
     func setRetention(_ age: Duration?, of app: AppID) async throws(ChatError) { throw .unscripted }
+}
+
+/// The commits of a ``ScriptedLog`` for one consumer.
+private final class ScriptedCommits: CommitsInMemory {
+    private struct State {
+        var commits: [Commit] = []
+        var isOver = false
+        var callback: (@Sendable () -> Void)?
+    }
+
+    private let state = Lock(State())
+    private let isInMemory: Bool
+    private let hasChanged = AsyncSignal()
+
+    init(isInMemory: Bool) { self.isInMemory = isInMemory }
+
+    func add(_ commit: Commit) { change { $0.commits.append(commit) } }
+    func end() { change { $0.isOver = true } }
+
+    private func change(_ body: @Sendable (inout State) -> Void) {
+        let callback = state.withLock { state in
+            body(&state)
+            return state.callback.take()
+        }
+        callback?()
+        hasChanged.send()
+    }
+
+    func next() -> Commit? {
+        guard isInMemory else { return nil }
+        return state.withLock { $0.commits.isEmpty ? nil : $0.commits.removeFirst() }
+    }
+
+    func notify(_ callback: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.commits.isEmpty, !state.isOver else { return false }
+            state.callback = callback
+            return true
+        }
+    }
+
+    /// Waits for the next commit. Returns nil at the end.
+    func following() async -> Commit? {
+        while !Task.isCancelled {
+            let (commit, isOver) = state.withLock { state in
+                (state.commits.isEmpty ? nil : state.commits.removeFirst(), state.isOver)
+            }
+            if let commit { return commit }
+            if isOver { return nil }
+            await hasChanged.wait()
+        }
+        return nil
+    }
 }
 
 extension ChatError {
@@ -191,10 +243,10 @@ extension Limits {
 
 /// A chat service over a scripted log, running while `body` does.
 func withScriptedService(
-    limits: Limits = .untimed, stored: [Event] = [],
+    limits: Limits = .untimed, stored: [Event] = [], isInMemory: Bool = true,
     _ body: (ChatService, ScriptedLog) async throws -> Void
 ) async throws {
-    let log = ScriptedLog()
+    let log = ScriptedLog(isInMemory: isInMemory)
     log.store(stored)
     let service = ChatService(
         engine: ScriptedEngine(scripted: log), limits: limits,

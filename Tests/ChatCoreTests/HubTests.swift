@@ -4,9 +4,11 @@ import Locking
 import Testing
 
 @Suite("The hub") struct HubTests {
-    @Test("passes each event to every feed that selects it, in log order")
-    func fanOut() async throws {
-        try await withScriptedService { service, log in
+    @Test(
+        "passes each event to every feed that selects it, in log order, also events that are no longer in memory",
+        arguments: [true, false])
+    func fanOut(isInMemory: Bool) async throws {
+        try await withScriptedService(isInMemory: isInMemory) { service, log in
             let exact = RecordingSink()
             let below = RecordingSink()
             let all = RecordingSink()
@@ -161,15 +163,36 @@ import Testing
         }
     }
 
-    @Test("passes a large commit on in several turns, moving its position with each")
-    func largeCommit() async throws {
-        try await withScriptedService { service, log in
+    @Test("passes a large commit on in several turns, moving its position with each", arguments: [true, false])
+    func largeCommit(isInMemory: Bool) async throws {
+        try await withScriptedService(isInMemory: isInMemory) { service, log in
             let sink = RecordingSink()
             await service.hub.attach(sink, to: selection(["*"]))
             log.commit((1...1000).map { event($0) })
             #expect(await service.hub.reach(1000))
             #expect(sink.timetokens == Array(1...1000))
             #expect(sink.turnCount == 4)
+            // The hub then distributes small commits again.
+            log.commit([event(1001)])
+            #expect(await service.hub.reach(1001))
+            #expect(sink.timetokens.last == 1001)
+        }
+    }
+
+    @Test("distributes a small commit without its task, and a commit that arrives meanwhile")
+    func withoutTask() async throws {
+        try await withScriptedService { service, log in
+            let sink = RecordingSink()
+            await service.hub.attach(sink, to: selection(["*"]))
+            await service.hub.observeCommits { commit in
+                // Runs on the executor, while the hub distributes the commit.
+                if commit?.watermark == 1 { log.commit([event(2)]) }
+            }
+            for timetoken in [1, 3, 4] as [UInt64] {
+                log.commit([event(timetoken)])
+                #expect(await service.hub.reach(Timetoken(max(timetoken, 2))))
+            }
+            #expect(sink.timetokens == [1, 2, 3, 4])
         }
     }
 
@@ -195,9 +218,9 @@ import Testing
         }
     }
 
-    @Test("releases waiters for a position when it stops")
-    func stop() async throws {
-        try await withScriptedService { service, log in
+    @Test("releases waiters for a position when it stops", arguments: [true, false])
+    func stop(isInMemory: Bool) async throws {
+        try await withScriptedService(isInMemory: isInMemory) { service, log in
             async let reached = service.hub.reach(100)
             log.end()
             #expect(await !reached)

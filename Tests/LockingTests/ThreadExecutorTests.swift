@@ -23,6 +23,23 @@ import Testing
         #expect(await counter.increment() == 1001)
     }
 
+    @Test("runs closures in order among its jobs, isolated to its actors")
+    func closures() async throws {
+        let executor = try #require(ThreadExecutor(name: "test"))
+        let counter = Counter(on: executor)
+        let counts = Lock<[Int]>([])
+        await withCheckedContinuation { continuation in
+            for _ in 0..<3 {
+                executor.post {
+                    counter.assumeIsolated { isolated in counts.withLock { $0.append(isolated.increment()) } }
+                }
+            }
+            executor.post { continuation.resume() }
+        }
+        #expect(counts.withLock { $0 } == [1, 2, 3])
+        #expect(executor.isIsolatingCurrentContext() == false)
+    }
+
     /// Only the task holds the actor, and only the actor holds the executor.
     private func lastJob() throws -> Task<Int, Never> {
         let counter = Counter(on: try #require(ThreadExecutor(name: "test")))

@@ -1,6 +1,6 @@
 public import ChatModel
 public import JSON
-import Locking
+public import Locking
 public import Signing
 import Synchronization
 
@@ -59,7 +59,7 @@ public final class ChatService: Sendable {
     ///     wait; nil to run them in Swift's default pool.
     public init(
         engine: any Engine, presence store: (any PresenceStore)? = nil, limits: Limits = Limits(),
-        clock: WallClock = .system, vault: Vault = Vault(), executor: any SerialExecutor,
+        clock: WallClock = .system, vault: Vault = Vault(), executor: any ClosureExecutor,
         tasks: (any TaskExecutor)? = nil, tracer: Tracer? = nil
     ) {
         self.tracer = tracer

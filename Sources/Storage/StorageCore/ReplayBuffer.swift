@@ -28,8 +28,8 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
         /// The position of the newest entry.
         var end: UInt64
         var bytes = 0
-        var sleepers: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        var nextSleeper: UInt64 = 0
+        var consumers: [WaitingConsumer] = []
+        var nextTicket: UInt64 = 0
         var isClosed = false
     }
 
@@ -52,15 +52,15 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    /// Adds an entry, then moves ``end``, then resumes the waiting consumers. Because of this order, a consumer that
+    /// Adds an entry, then moves ``end``, then wakes the waiting consumers. Because of this order, a consumer that
     /// has read ``end`` finds all entries up to that position.
     func publish(_ entry: Entry) {
-        for sleeper in add(entry) { sleeper.resume() }
+        for consumer in add(entry) { consumer.wake() }
     }
 
-    /// Adds an entry like ``publish(_:)``, but returns the waiting consumers instead of resuming them. The caller must
-    /// resume them after it has released its own lock.
-    func add(_ entry: Entry) -> [CheckedContinuation<Void, Never>] {
+    /// Adds an entry like ``publish(_:)``, but returns the waiting consumers instead of waking them. The caller must
+    /// wake them after it has released its own lock.
+    func add(_ entry: Entry) -> [WaitingConsumer] {
         let weight = entry.weight
         return state.withLock { state in
             state.entries.append(entry)
@@ -68,17 +68,17 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
             state.end = entry.position
             while state.bytes > capacity, state.entries.count - state.first > 1 { state.dropOldest() }
             reached.store(entry.position, ordering: .releasing)
-            return state.removeSleepers()
+            return state.removeConsumers()
         }
     }
 
     /// Closes the buffer. Each consumer still receives the remaining entries and then ends.
     func close() {
-        let sleepers = state.withLock { state in
+        let consumers = state.withLock { state in
             state.isClosed = true
-            return state.removeSleepers()
+            return state.removeConsumers()
         }
-        for sleeper in sleepers { sleeper.resume() }
+        for consumer in consumers { consumer.wake() }
     }
 
     /// Removes all entries from memory.
@@ -131,8 +131,8 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
     ///   each commit would move every consumer to that pool and back.
     func wait(after position: UInt64, isolation: isolated (any Actor)? = #isolation) async {
         let ticket = state.withLock { state in
-            state.nextSleeper += 1
-            return state.nextSleeper
+            state.nextTicket += 1
+            return state.nextTicket
         }
         await withTaskCancellationHandler {
             _ = isolation
@@ -141,13 +141,38 @@ struct ReplayBuffer<Entry: ReplayEntry>: ~Copyable, Sendable {
                     // If the task was cancelled before this registration, the cancellation handler below has found no
                     // continuation to resume.
                     if state.end > position || state.isClosed || Task.isCancelled { return true }
-                    state.sleepers[ticket] = continuation
+                    state.consumers.append(.task(continuation, ticket: ticket))
                     return false
                 }
                 if isDone { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.sleepers.removeValue(forKey: ticket) }?.resume()
+            state.withLock { $0.removeConsumer(ticket) }?.wake()
+        }
+    }
+
+    /// Calls `callback` once, when there is an entry after `position` or the buffer is closed. If that is already true,
+    /// returns false and never calls it.
+    func notify(after position: UInt64, _ callback: @escaping @Sendable () -> Void) -> Bool {
+        state.withLock { state in
+            guard state.end <= position, !state.isClosed else { return false }
+            state.consumers.append(.callback(callback))
+            return true
+        }
+    }
+}
+
+/// A consumer that waits for the next entry of a ``ReplayBuffer``.
+package enum WaitingConsumer: Sendable {
+    /// A task. The ticket identifies it when it is cancelled.
+    case task(CheckedContinuation<Void, Never>, ticket: UInt64)
+    case callback(@Sendable () -> Void)
+
+    /// Resumes the task, or calls the callback. Must be called once.
+    package func wake() {
+        switch self {
+        case .task(let continuation, _): continuation.resume()
+        case .callback(let callback): callback()
         }
     }
 }
@@ -170,10 +195,17 @@ extension ReplayBuffer.State {
         }
     }
 
-    fileprivate mutating func removeSleepers() -> [CheckedContinuation<Void, Never>] {
-        guard !sleepers.isEmpty else { return [] }
-        defer { sleepers.removeAll(keepingCapacity: true) }
-        return Array(sleepers.values)
+    fileprivate mutating func removeConsumers() -> [WaitingConsumer] {
+        defer { consumers = [] }
+        return consumers
+    }
+
+    /// Removes the task with this ticket; nil if it no longer waits.
+    fileprivate mutating func removeConsumer(_ ticket: UInt64) -> WaitingConsumer? {
+        let index = consumers.firstIndex { consumer in
+            if case .task(_, ticket) = consumer { true } else { false }
+        }
+        return index.map { consumers.remove(at: $0) }
     }
 
     fileprivate func index(after position: UInt64) -> Int {

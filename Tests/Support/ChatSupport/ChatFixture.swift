@@ -33,7 +33,7 @@ public struct ChatFixture: Sendable {
     public init(
         on engine: SQLiteEngine, behind front: (any Engine)? = nil, presence store: (any PresenceStore)? = nil,
         limits: Limits = Limits(), clock: WallClock, apps: [String] = [Self.app.name],
-        executor: any SerialExecutor = ThreadExecutor(name: "test-hub")!
+        executor: any ClosureExecutor = ThreadExecutor(name: "test-hub")!
     ) async throws {
         self.engine = engine
         service = ChatService(

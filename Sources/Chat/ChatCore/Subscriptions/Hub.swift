@@ -20,7 +20,7 @@ public actor Hub {
     private let deletions: DeletionCounter?
 
     let log: any EventLog
-    private let executor: any SerialExecutor
+    private let executor: any ClosureExecutor
     /// The executor that was passed to the initializer.
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
@@ -49,8 +49,17 @@ public actor Hub {
     private var matching: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
+    /// The next commits, while the log calls the hub (`callHub`) for each commit; nil while the task of `run` reads
+    /// them.
+    private var commits: (any CommitsInMemory)?
+    /// A commit that takes more than one iteration, with the events that are not distributed yet.
+    private var unfinished: (commit: Commit, rest: ArraySlice<Event>)?
+    /// Wakes the task of `run`.
+    private let taskIsNeeded = AsyncSignal()
+    private var callHub: @Sendable () -> Void = {}
+
     init(
-        log: any EventLog, executor: any SerialExecutor, turnTime: Duration, activity: ChannelActivity,
+        log: any EventLog, executor: any ClosureExecutor, turnTime: Duration, activity: ChannelActivity,
         deletions: DeletionCounter? = nil
     ) {
         self.log = log
@@ -62,20 +71,60 @@ public actor Hub {
     }
 
     /// Distributes committed events until cancelled or until the engine closes.
+    ///
+    /// The log calls the hub when there is a commit, and the hub distributes it without a task (`distributeNext`). The
+    /// task of this function only distributes commits that take more than one iteration, and commits that are no longer
+    /// in memory.
     func run(whenReady: @Sendable () -> Void) async throws(ChatError) {
         defer { stopped() }
-        let commits = await log.committed()
+        let sequence = await log.committed()
         // The sequence may already contain commits up to the watermark. `distribute` skips events at or below
         // `position`.
         position = try await log.watermark(of: .gateway)
         start = position
         isRunning = true
+        callHub = { [executor] in
+            executor.post { self.assumeIsolated { $0.distributeNext() } }
+        }
         whenReady()
-        for await commit in commits { await publish(commit) }
+        var iterator = sequence.makeAsyncIterator()
+        while true {
+            if let inMemory = sequence.inMemory, inMemory.notify(callHub) {
+                commits = inMemory
+                while commits != nil, !Task.isCancelled { await taskIsNeeded.wait() }
+            }
+            if let (commit, rest) = unfinished {
+                unfinished = nil
+                await distributeRest(rest, of: commit)
+            } else {
+                guard let commit = await iterator.next(isolation: self) else { return }
+                await distributeRest(begin(commit), of: commit)
+            }
+        }
+    }
+
+    /// Distributes the next commit, unless the task of ``run(whenReady:)`` must do it.
+    private func distributeNext() {
+        guard isRunning, let commits else { return }
+        guard let commit = commits.next() else { return wakeTask() }
+        let rest = begin(commit)
+        if !rest.isEmpty {
+            unfinished = (commit, rest)
+            wakeTask()
+        } else if !commits.notify(callHub) {
+            callHub()
+        }
+    }
+
+    private func wakeTask() {
+        commits = nil
+        taskIsNeeded.send()
     }
 
     private func stopped() {
         isRunning = false
+        commits = nil
+        callHub = {}
         waiters.endAll()
         for observer in commitObservers { observer(nil) }
         commitObservers = []
@@ -165,14 +214,24 @@ extension Hub {
 // MARK: - Distribution
 
 extension Hub {
-    private func publish(_ commit: Commit) async {
+    /// Calls the observers of commits, and distributes events of the commit in one iteration. Returns the events that
+    /// remain.
+    private func begin(_ commit: Commit) -> ArraySlice<Event> {
         for observer in commitObservers { observer(commit) }
-        var rest = commit.events[...]
-        repeat {
-            let end = distribute(Self.turn(of: rest), of: commit)
-            rest = rest[end...]
-            if !rest.isEmpty { await Task.yield() }
-        } while !rest.isEmpty
+        return distributeTurn(commit.events[...], of: commit)
+    }
+
+    /// Distributes the remaining events of a commit, and lets other work run before each iteration.
+    private func distributeRest(_ events: ArraySlice<Event>, of commit: Commit) async {
+        var rest = events
+        while !rest.isEmpty {
+            await Task.yield()
+            rest = distributeTurn(rest, of: commit)
+        }
+    }
+
+    private func distributeTurn(_ events: ArraySlice<Event>, of commit: Commit) -> ArraySlice<Event> {
+        events[distribute(Self.turn(of: events), of: commit)...]
     }
 
     /// Returns the events of the next iteration, at least one.

@@ -235,10 +235,21 @@ public struct Commit: Sendable {
     }
 }
 
+/// The next commits of a ``CommitSequence``, if they are in memory. A consumer that must not wait uses them instead of
+/// iterating over the sequence. It iterates for a commit that is no longer in memory. Both ways share one position.
+public protocol CommitsInMemory: Sendable {
+    /// Returns the next commit if it is in memory, and nil otherwise. Small commits may be joined into one.
+    func next() -> Commit?
+
+    /// Calls `callback` once, when there is another commit or the log is closed. Returns false, and never calls it, if
+    /// there already is one or the log is already closed. The callback runs on the thread that appends the commit. It
+    /// must be short, and must not call the log.
+    func notify(_ callback: @escaping @Sendable () -> Void) -> Bool
+}
+
 /// A sequence of commits, type-erased. Each `next` returns a whole commit, so the type erasure has no cost per event.
 ///
-/// Iteration stays on the caller's executor. The hub, which passes commits to subscribers, therefore stays on its own
-/// thread.
+/// Iteration stays on the caller's executor.
 public struct CommitSequence: AsyncSequence, Sendable {
     /// One commit.
     public typealias Element = Commit
@@ -250,8 +261,12 @@ public struct CommitSequence: AsyncSequence, Sendable {
 
     private let make: @Sendable () -> AsyncIterator
 
+    /// The next commits, if they are in memory; nil if the log cannot return commits without waiting.
+    public let inMemory: (any CommitsInMemory)?
+
     /// Creates a sequence of the commits that `next` returns. The sequence ends when `next` returns nil.
-    public init(_ next: @escaping Next) {
+    public init(inMemory: (any CommitsInMemory)? = nil, _ next: @escaping Next) {
+        self.inMemory = inMemory
         make = { AsyncIterator(nextCommit: next) }
     }
 

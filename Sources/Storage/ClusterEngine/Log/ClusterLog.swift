@@ -140,7 +140,7 @@ struct ClusterLog: EventLog {
                 try await store.everything(after: position, upTo: end, limit: limit)
             }
         }
-        return CommitSequence { await reader.next() }
+        return CommitSequence(inMemory: reader) { await reader.next() }
     }
 
     private func catchUp() async throws(ChatError) {

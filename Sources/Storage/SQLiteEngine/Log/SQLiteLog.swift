@@ -170,6 +170,6 @@ final class SQLiteLog: EventLog {
             page.merge(allocator.passingEvents(after: position, upTo: page.position), limit: .max)
             return page
         }
-        return CommitSequence { await reader.next() }
+        return CommitSequence(inMemory: reader) { await reader.next() }
     }
 }

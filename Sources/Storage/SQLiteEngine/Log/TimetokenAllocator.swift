@@ -35,15 +35,15 @@ final class TimetokenAllocator: Sendable {
         var passing: PassingEvents
         var positions: AppPositions
 
-        /// Makes events visible to readers. Returns the waiting consumers of the tail, which the caller must resume after
+        /// Makes events visible to readers. Returns the waiting consumers of the tail, which the caller must wake after
         /// it has released the lock of this state.
         mutating func show(
             _ events: [Event], upTo last: UInt64, in tail: Tail, now: Timetoken
-        ) -> [CheckedContinuation<Void, Never>] {
+        ) -> [WaitingConsumer] {
             passing.add(events, now: now)
-            let sleepers = tail.add(Commit(events: events, watermark: Timetoken(last)))
+            let consumers = tail.add(Commit(events: events, watermark: Timetoken(last)))
             positions.record(events)
-            return sleepers
+            return consumers
         }
     }
 
@@ -72,7 +72,7 @@ final class TimetokenAllocator: Sendable {
     func pass(_ drafts: inout [EventDraft], now: Timetoken, unlessChangedSince revision: Revision?) -> [Event]? {
         assert(!drafts.contains(where: \.needsCommit), "only the writer can append these drafts")
         guard !drafts.isEmpty else { return nil }
-        let passed: (events: [Event], sleepers: [CheckedContinuation<Void, Never>])? = state.withLock { state in
+        let passed: (events: [Event], consumers: [WaitingConsumer])? = state.withLock { state in
             // Sees every earlier record change, because the writer publishes record changes before it releases the
             // allocator.
             guard !state.isHeld, !state.isClosed, revision.map({ changes.end <= $0 }) ?? true else { return nil }
@@ -81,9 +81,9 @@ final class TimetokenAllocator: Sendable {
             return (events, state.show(events, upTo: state.mark.last, in: tail, now: now))
         }
         guard let passed else { return nil }
-        // The waiting tasks are resumed outside the lock. If their event loop has ended, the thread that resumes a task
-        // also runs it.
-        for sleeper in passed.sleepers { sleeper.resume() }
+        // The waiting consumers are woken outside the lock. If their event loop has ended, the thread that wakes a
+        // consumer also runs it.
+        for consumer in passed.consumers { consumer.wake() }
         return passed.events
     }
 
@@ -102,12 +102,12 @@ final class TimetokenAllocator: Sendable {
     ///
     /// - Parameter evenNone: true to move the watermark even if there are no events.
     func release(_ mark: Mark, showing events: [Event], evenNone: Bool = false, now: Timetoken) {
-        let sleepers = state.withLock { state in
+        let consumers = state.withLock { state in
             state.mark = mark
             state.isHeld = false
             return events.isEmpty && !evenNone ? [] : state.show(events, upTo: mark.last, in: tail, now: now)
         }
-        for sleeper in sleepers { sleeper.resume() }
+        for consumer in consumers { consumer.wake() }
     }
 
     /// Closes the allocator for all threads except the writer. Afterwards, only the writer assigns timetokens.

@@ -3,7 +3,7 @@ import Locking
 
 /// One consumer of the log's commits, with its position. It reads commits from memory, or from the store if they are no
 /// longer in memory.
-package final class CommitReader: Sendable {
+package final class CommitReader: CommitsInMemory {
     /// Reads the events of all channels, without imported events, after the first position, up to and including the
     /// second position. The number is the maximum number of stored events.
     package typealias Refill =
@@ -28,6 +28,18 @@ package final class CommitReader: Sendable {
         self.tail = tail
         read = refill
         position = Lock(tail.watermark)
+    }
+
+    package func next() -> Commit? {
+        let here = position.withLock { $0 }
+        guard case .entries(let commits) = tail.buffer.slice(after: here.rawValue, limit: Self.commitsTogether) else {
+            return nil
+        }
+        return advance(to: Self.joined(commits), from: here)
+    }
+
+    package func notify(_ callback: @escaping @Sendable () -> Void) -> Bool {
+        tail.buffer.notify(after: position.withLock { $0.rawValue }, callback)
     }
 
     /// Waits for the next commit and returns it. Small commits may be joined into one. Returns nil when the engine is

@@ -18,13 +18,13 @@ package final class Tail: Sendable {
 
     package var isClosed: Bool { buffer.isClosed }
 
-    /// Adds a commit, then moves ``watermark``, then resumes the waiting consumers. Because of this order, a consumer
+    /// Adds a commit, then moves ``watermark``, then wakes the waiting consumers. Because of this order, a consumer
     /// that has read ``watermark`` finds all commits up to that position.
     package func publish(_ commit: Commit) { buffer.publish(commit) }
 
-    /// Adds a commit like ``publish(_:)``, but returns the waiting consumers instead of resuming them. The caller must
-    /// resume them after it has released its own lock.
-    package func add(_ commit: Commit) -> [CheckedContinuation<Void, Never>] { buffer.add(commit) }
+    /// Adds a commit like ``publish(_:)``, but returns the waiting consumers instead of waking them. The caller must
+    /// wake them after it has released its own lock.
+    package func add(_ commit: Commit) -> [WaitingConsumer] { buffer.add(commit) }
 
     /// Closes the tail. Each consumer still receives the remaining commits and then ends.
     package func close() { buffer.close() }

@@ -1,6 +1,6 @@
 internal import CLinux
 import Glibc
-internal import Locking
+public import Locking
 import Synchronization
 
 /// An event loop: one thread that waits for sockets, timers and jobs, and runs their handlers.
@@ -14,7 +14,7 @@ import Synchronization
 /// events, due timers, a bounded number of jobs, the HTTP daemons, jobs again, the held responses (``HeldResponses``),
 /// and a bounded number of stream deliveries. Deliveries to few streams come earlier: before the daemons, and before
 /// the held responses. The bounds prevent one kind of work from delaying the other kinds for long.
-public final class Loop: SerialExecutor, @unchecked Sendable {
+public final class Loop: ClosureExecutor, @unchecked Sendable {
     // `@unchecked Sendable` is safe: `inbox`, `asleep`, `owner` and `stopping` are locked or atomic, and everything
     // else is used only by the loop's thread, or by `init` and `deinit`.
 
@@ -269,9 +269,9 @@ extension Loop {
         owner.load(ordering: .relaxed) == UInt(pthread_self())
     }
 
-    /// Runs `job` on the loop, after the jobs posted before it. May be called from any thread.
-    public func post(_ job: @escaping @Sendable () -> Void) {
-        add(.closure(job))
+    /// Runs `closure` on the loop, after the jobs posted before it. May be called from any thread.
+    public func post(_ closure: @escaping @Sendable () -> Void) {
+        add(.closure(closure))
     }
 
     /// Runs `job` on the loop no sooner than after `delay`. May be called from any thread.
