@@ -109,16 +109,12 @@ extension NativeAPI {
                 place == .loop
                 ? try action(request, caller)
                 : .later { try await place.run { try await action(request, caller).response() } }
-            switch reply {
-            case .now(let response): return .now(metered(response, by: meters))
-            case .later(let work):
-                return .later {
-                    do {
-                        return metered(try await work(), by: meters)
-                    } catch {
-                        throw await problem(error, request, meters)
-                    }
-                }
+            // No closure is created for a response that is known.
+            if case .now(let response) = reply { return .now(metered(response, by: meters)) }
+            return reply.map {
+                metered($0, by: meters)
+            } recover: {
+                throw await problem($0, request, meters)
             }
         } catch {
             return .later { throw await problem(error, request, meters) }
@@ -205,17 +201,7 @@ extension NativeAPI {
                 let reply =
                     place == .loop
                     ? try action(request) : .later { try await place.run { try await action(request).response() } }
-                switch reply {
-                case .now(let response): return .now(response)
-                case .later(let work):
-                    return .later {
-                        do {
-                            return try await work()
-                        } catch {
-                            throw await problem(error, request)
-                        }
-                    }
-                }
+                return reply.map(recover: { throw await problem($0, request) })
             } catch {
                 return .later { throw await problem(error, request) }
             }

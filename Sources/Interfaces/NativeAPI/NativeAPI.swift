@@ -9,17 +9,47 @@ public import Webhooks
 ///
 /// This file contains the table of its routes; each resource has a file of its own.
 public struct NativeAPI: Sendable {
-    let service: ChatService
-    let webhooks: WebhookService
-    let inbound: InboundService
+    /// What the API consists of. One object, so that a closure of a handler captures one reference.
+    private final class Parts: Sendable {
+        let service: ChatService
+        let webhooks: WebhookService
+        let inbound: InboundService
+        let publicURL: String
+        let claims: Claims
+        let tokens: UserTokens
+        let readiness: Readiness
+        let metrics = Metrics()
+        let storeStatistics: StoreStatistics
+        let streams: LiveStreams
+
+        init(
+            _ service: ChatService, _ webhooks: WebhookService, _ inbound: InboundService, publicURL: String,
+            _ streams: LiveStreams, _ clock: any Clock<Duration>
+        ) {
+            self.service = service
+            self.webhooks = webhooks
+            self.inbound = inbound
+            self.publicURL = publicURL
+            self.streams = streams
+            tokens = UserTokens(service: service, publicURL: publicURL)
+            claims = Claims(limits: service.limits, clock: service.clock)
+            storeStatistics = StoreStatistics(service: service)
+            readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
+        }
+    }
+
+    private let parts: Parts
+    var service: ChatService { parts.service }
+    var webhooks: WebhookService { parts.webhooks }
+    var inbound: InboundService { parts.inbound }
     /// The gateway's public address, without a trailing slash; empty when none is configured.
-    let publicURL: String
-    let claims: Claims
-    let tokens: UserTokens
-    let readiness: Readiness
-    let metrics = Metrics()
-    let storeStatistics: StoreStatistics
-    let streams: LiveStreams
+    var publicURL: String { parts.publicURL }
+    var claims: Claims { parts.claims }
+    var tokens: UserTokens { parts.tokens }
+    var readiness: Readiness { parts.readiness }
+    var metrics: Metrics { parts.metrics }
+    var storeStatistics: StoreStatistics { parts.storeStatistics }
+    var streams: LiveStreams { parts.streams }
 
     var limits: Limits { service.limits }
 
@@ -46,15 +76,7 @@ public struct NativeAPI: Sendable {
         service: ChatService, webhooks: WebhookService, inbound: InboundService, publicURL: String = "",
         streams: LiveStreams, clock: any Clock<Duration> = ContinuousClock()
     ) {
-        self.service = service
-        self.webhooks = webhooks
-        self.inbound = inbound
-        self.publicURL = publicURL
-        self.streams = streams
-        tokens = UserTokens(service: service, publicURL: publicURL)
-        claims = Claims(limits: service.limits, clock: service.clock)
-        storeStatistics = StoreStatistics(service: service)
-        readiness = Readiness(service: service, deadline: .seconds(3), clock: clock)
+        parts = Parts(service, webhooks, inbound, publicURL: publicURL, streams, clock)
     }
 
     /// Adds every route, and counts the router's responses. A test compares the routes with `openapi.yaml` in both

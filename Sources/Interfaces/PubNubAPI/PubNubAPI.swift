@@ -139,17 +139,10 @@ public struct PubNubAPI: Sendable {
         @Sendable func begin(_ request: consuming WireRequest) throws -> Handler.Reply {
             do {
                 request.token = try admit(&request, rule)
-                switch try start(action, request, family) {
-                case .now(let response): return .now(response)
-                case .later(let work):
-                    return .later {
-                        do {
-                            return try await work()
-                        } catch {
-                            return try refusal(error, in: family)
-                        }
-                    }
-                }
+                let reply = try start(action, request, family)
+                // No closure is created for a response that is known.
+                if case .now = reply { return reply }
+                return reply.map(recover: { try refusal($0, in: family) })
             } catch {
                 return .now(try refusal(error, in: family))
             }

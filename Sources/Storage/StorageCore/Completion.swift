@@ -1,21 +1,26 @@
 package import ChatModel
 package import Synchronization
 
-/// A result that one caller awaits. Several threads may set the result. Only the result that is set first is
+/// A result for which one caller waits. Several threads may set the result. Only the result that is set first is
 /// used.
-///
-/// Because this type ensures that the continuation is resumed only once, it uses an unsafe continuation. A checked
-/// continuation would allocate an object for each append.
 package final class Completion<Value: Sendable>: Sendable {
-    @usableFromInline let continuation: UnsafeContinuation<Result<Value, ChatError>, Never>
+    /// Receives the result, on the thread that sets it.
+    package typealias Callback = @Sendable (Result<Value, ChatError>) -> Void
+
+    @usableFromInline let callback: Callback
     @usableFromInline let isAnswered = Atomic(false)
 
-    @inlinable package init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
-        self.continuation = continuation
+    /// - Parameter callback: called once. It must be short.
+    @inlinable package init(_ callback: @escaping Callback) { self.callback = callback }
+
+    /// Because this type ensures that the continuation is resumed only once, the continuation can be unsafe. A checked
+    /// continuation would allocate an object for each append.
+    @inlinable package convenience init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
+        self.init { continuation.resume(returning: $0) }
     }
 
     @inlinable package func answer(_ result: Result<Value, ChatError>) {
         guard !isAnswered.exchange(true, ordering: .acquiringAndReleasing) else { return }
-        continuation.resume(returning: result)
+        callback(result)
     }
 }

@@ -30,7 +30,8 @@ extension ChatAccess {
     }
 
     /// Begins ``emit(_:claim:)``: checks the drafts, and appends ephemeral events if no step has to wait. Pass the result
-    /// to ``finish(_:claim:)``, unless it is ``StartedEmit/emitted(_:)``.
+    /// to ``finish(_:claim:)``, unless it is ``StartedEmit/emitted(_:)``. If it is ``StartedEmit/appendable(_:)``, the
+    /// drafts can also be appended without a task.
     ///
     /// - Parameters:
     ///   - drafts: the events as the sender wrote them. This method checks and completes them in place. If it appends
@@ -48,12 +49,8 @@ extension ChatAccess {
         }
         try admit(&drafts)
         // An event log that several nodes share cannot append at once.
-        guard claim == nil, !service.isShared, !drafts.contains(where: { $0.retention == .kept }),
-            let events = try appendAtOnce(&drafts)
-        else { return .checked(drafts) }
-        let outcome = AppendOutcome(events: AppendedEvents(new: events))
-        service.eventTypes.inspectAppended(outcome)
-        return .emitted(outcome)
+        guard claim == nil, !service.isShared else { return .checked(drafts) }
+        return try appendAtOnce(&drafts)
     }
 
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
@@ -66,6 +63,7 @@ extension ChatAccess {
     ) async throws(ChatError) -> AppendOutcome {
         switch emit {
         case .emitted(let outcome): return outcome
+        case .appendable(let append): return try await store(append.checked, claim: claim)
         case .checked(let drafts): return try await store(drafts, claim: claim)
         case .unchecked(let drafts):
             var checked = try await service.confirmingRefusal { () async throws(ChatError) in
@@ -156,20 +154,35 @@ extension ChatAccess {
         return outcome
     }
 
-    /// Appends ephemeral drafts if the rules of their channels are in memory and the event log need not wait. Returns nil
-    /// when nothing was appended.
+    /// Applies the rules of the channels if they are in memory. Then appends ephemeral drafts, if the event log need not
+    /// wait.
     ///
     /// - Throws: `.forbidden`.
-    private func appendAtOnce(_ drafts: inout [EventDraft]) throws(ChatError) -> [Event]? {
-        // A copy for the closures, which would otherwise copy the whole `ChatAccess`.
-        let log = log
-        if let revision = service.accessCache.revisionIfNoRules(of: app) {
-            return try service.traced("append") { log.appendAtOnce(&drafts, unlessChangedSince: revision) }
+    private func appendAtOnce(_ drafts: inout [EventDraft]) throws(ChatError) -> StartedEmit {
+        // The drafts without the rules, for `store`; nil if there are no rules.
+        var checked: [EventDraft]?
+        let revision: Revision
+        if let known = service.accessCache.revisionIfNoRules(of: app) {
+            revision = known
+        } else {
+            let unchanged = drafts
+            guard let known = try applyKnownRules(to: &drafts) else { return .checked(unchanged) }
+            (checked, revision) = (unchanged, known)
         }
-        // The rules change a copy, because `store` applies them again if nothing is appended.
-        var ruled = drafts
-        guard let revision = try applyKnownRules(to: &ruled) else { return nil }
-        return try service.traced("append") { log.appendAtOnce(&ruled, unlessChangedSince: revision) }
+        let log = log  // A copy for the closure, which would otherwise copy the whole `ChatAccess`.
+        if !drafts.contains(where: { $0.retention == .kept }),
+            let events = try service.traced("append", { log.appendAtOnce(&drafts, unlessChangedSince: revision) })
+        {
+            let outcome = AppendOutcome(events: AppendedEvents(new: events))
+            service.eventTypes.inspectAppended(outcome)
+            return .emitted(outcome)
+        }
+        // A trace measures the time of the append in a task.
+        guard service.tracer == nil else { return .checked(checked ?? drafts) }
+        return .appendable(
+            DraftAppend(
+                log: log, eventTypes: service.eventTypes, drafts: drafts, revision: revision,
+                checked: checked ?? drafts))
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See
@@ -284,16 +297,6 @@ extension ChatAccess {
     public func emit(_ draft: EventDraft) async throws(ChatError) -> Appended {
         try await emit([draft]).events[0]
     }
-}
-
-/// The state of an emit after ``ChatAccess/start(_:claim:)``.
-public enum StartedEmit: Sendable {
-    /// The events are visible to readers. All of them are ephemeral.
-    case emitted(AppendOutcome)
-    /// The drafts have passed the checks and were counted against the rate limits. They are not appended.
-    case checked([EventDraft])
-    /// The validation of a draft takes too long for the event loop. No draft was counted or appended.
-    case unchecked([EventDraft])
 }
 
 /// The events of one request after their checks; see ``ChatAccess/prepare(_:within:)``.

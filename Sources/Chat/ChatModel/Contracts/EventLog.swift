@@ -22,6 +22,12 @@ public protocol EventLog: Sendable {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome
 
+    /// Appends drafts like ``append(_:claim:unlessChangedSince:)`` without a claim, and passes the result to
+    /// `completion`, on any thread. `completion` must be short. The caller needs no task.
+    func append(
+        _ drafts: [EventDraft], unlessChangedSince revision: Revision,
+        completion: @escaping @Sendable (Result<AppendOutcome, ChatError>) -> Void)
+
     /// Appends ephemeral drafts without waiting, all or none. Returns one event per draft, in the same order, or nil
     /// when nothing was appended. Call ``append(_:claim:unlessChangedSince:)`` then. If the drafts were appended, they
     /// were moved into the events, and `drafts` is empty.
@@ -112,6 +118,20 @@ public struct Loss: Sendable, Equatable {
 }
 
 extension EventLog {
+    /// Appends the drafts in a task.
+    public func append(
+        _ drafts: [EventDraft], unlessChangedSince revision: Revision,
+        completion: @escaping @Sendable (Result<AppendOutcome, ChatError>) -> Void
+    ) {
+        Task {
+            do throws(ChatError) {
+                completion(.success(try await append(drafts, claim: nil, unlessChangedSince: revision)))
+            } catch {
+                completion(.failure(error))
+            }
+        }
+    }
+
     /// Appends nothing and returns nil. An event log that can append without waiting replaces this method.
     public func appendAtOnce(_: inout [EventDraft], unlessChangedSince _: Revision) -> [Event]? { nil }
 

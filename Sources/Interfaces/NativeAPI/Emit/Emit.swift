@@ -148,13 +148,18 @@ extension NativeAPI {
         guard key == nil, emitRequest.links == nil else {
             return .later { [emitRequest] in try await answer(emitRequest, once: key, to: request, chat) }
         }
-        switch try chat.start(&emitRequest.drafts) {
-        case .emitted(let outcome): return .now(counted(outcome, of: emitRequest, for: caller))
-        case let started:
-            return .later { [emitRequest] in
-                counted(try await chat.finish(started), of: emitRequest, for: caller)
-            }
+        let started = try chat.start(&emitRequest.drafts)
+        if case .emitted(let outcome) = started { return .now(counted(outcome, of: emitRequest, for: caller)) }
+        guard case .appendable(let append) = started else { return finished(started, emitRequest, chat) }
+        return .after(append.begin) { [emitRequest] result in
+            guard let outcome = try append.outcome(of: result) else { return finished(started, emitRequest, chat) }
+            return .now(counted(outcome, of: emitRequest, for: chat.caller))
         }
+    }
+
+    /// Finishes an emit in a task.
+    private func finished(_ started: StartedEmit, _ emitRequest: EmitRequest, _ chat: ChatAccess) -> Handler.Reply {
+        .later { counted(try await chat.finish(started), of: emitRequest, for: chat.caller) }
     }
 
     private nonisolated(nonsending) func answer(

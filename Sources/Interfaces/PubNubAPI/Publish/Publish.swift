@@ -131,9 +131,16 @@ extension PubNubAPI {
     private func sent(_ draft: EventDraft, _ keyset: Keyset, _ request: WireRequest) throws -> Handler.Reply {
         let chat = chat(keyset, for: request)
         var drafts = [draft]
-        switch try chat.start(&drafts) {
-        case .emitted(let outcome): return .now(Self.sent(outcome))
-        case let started: return .later { Self.sent(try await chat.finish(started)) }
+        let started = try chat.start(&drafts)
+        if case .emitted(let outcome) = started { return .now(Self.sent(outcome)) }
+        guard case .appendable(let append) = started else {
+            return .later { Self.sent(try await chat.finish(started)) }
+        }
+        return .after(append.begin) { result in
+            guard let outcome = try append.outcome(of: result) else {
+                return .later { Self.sent(try await chat.finish(started)) }
+            }
+            return .now(Self.sent(outcome))
         }
     }
 

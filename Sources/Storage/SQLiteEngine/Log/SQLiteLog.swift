@@ -22,22 +22,39 @@ final class SQLiteLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
         assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
-        let needsCommit = claim != nil || drafts.contains(where: \.needsCommit)
+        let needsCommit = claim != nil || drafts.needCommit
         var rest = drafts
         if !needsCommit, let events = allocator.pass(&rest, now: clock.now, unlessChangedSince: revision) {
             return AppendOutcome(events: AppendedEvents(new: events))
         }
         let result = await withUnsafeContinuation { continuation in
-            writerHandle.submit(
-                AppendRequest(
-                    drafts, claim: claim, revision: revision, since: writerHandle.uptime(),
-                    needsTransaction: needsCommit, continuation))
+            submit(
+                drafts, claim: claim, unlessChangedSince: revision, needsCommit: needsCommit, Completion(continuation))
         }
         return try result.get()
     }
 
+    func append(
+        _ drafts: [EventDraft], unlessChangedSince revision: Revision,
+        completion: @escaping @Sendable (Result<AppendOutcome, ChatError>) -> Void
+    ) {
+        submit(
+            drafts, claim: nil, unlessChangedSince: revision, needsCommit: drafts.needCommit,
+            Completion(completion))
+    }
+
+    private func submit(
+        _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?, needsCommit: Bool,
+        _ completion: Completion<AppendOutcome>
+    ) {
+        writerHandle.submit(
+            AppendRequest(
+                drafts, claim: claim, revision: revision, since: writerHandle.uptime(), needsTransaction: needsCommit,
+                completion))
+    }
+
     func appendAtOnce(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision) -> [Event]? {
-        drafts.contains(where: \.needsCommit)
+        drafts.needCommit
             ? nil : allocator.pass(&drafts, now: clock.now, unlessChangedSince: revision)
     }
 

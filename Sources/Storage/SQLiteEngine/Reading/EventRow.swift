@@ -23,27 +23,26 @@ enum EventRow {
 
     /// Binds the event's values to ``insert`` and runs it. SQLite reads the payload without copying it.
     static func write(
-        _ draft: EventDraft, at timetoken: UInt64, channel: Int64, type: Int64, schemaType: Int64?,
-        with insert: Statement
+        _ event: Event, channel: Int64, type: Int64, schemaType: Int64?, with insert: Statement
     ) throws(SQLiteFailure) {
-        insert.bind(Int64(timetoken), at: 1)
+        insert.bind(Int64(event.timetoken.rawValue), at: 1)
         insert.bind(channel, at: 2)
-        insert.bind(draft.kind.rawValue, at: 3)
+        insert.bind(event.draft.kind.rawValue, at: 3)
         insert.bind(type, at: 4)
-        insert.bind(draft.user, at: 5)
-        if let meta = draft.meta { insert.bind(meta.bytes, at: 7) } else { insert.bindNull(at: 7) }
-        insert.bind((draft.expires?.rawValue).map(Int64.init), at: 8)
-        insert.bind(draft.customType, at: 9)
+        insert.bind(event.draft.user, at: 5)
+        if let meta = event.draft.meta { insert.bind(meta.bytes, at: 7) } else { insert.bindNull(at: 7) }
+        insert.bind((event.draft.expires?.rawValue).map(Int64.init), at: 8)
+        insert.bind(event.draft.customType, at: 9)
         insert.bind(schemaType, at: 10)
-        insert.bind((draft.schema?.version).map(Int64.init), at: 11)
-        insert.bind(draft.cause, at: 12)
-        insert.bind(draft.audience.stored, at: 13)
-        insert.bind(draft.past == nil ? draft.originDevice : Self.importedOrigin, at: 14)
-        if let wire = draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
-        insert.bind(draft.trace?.stored, at: 16)
-        insert.bind(draft.isEndedByType ? 1 : nil, at: 17)
-        insert.bind((draft.thread?.rawValue).map(Int64.init), at: 18)
-        try draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
+        insert.bind((event.draft.schema?.version).map(Int64.init), at: 11)
+        insert.bind(event.draft.cause, at: 12)
+        insert.bind(event.draft.audience.stored, at: 13)
+        insert.bind(event.draft.past == nil ? event.draft.originDevice : Self.importedOrigin, at: 14)
+        if let wire = event.draft.wire { insert.bind(wire.bytes, at: 15) } else { insert.bindNull(at: 15) }
+        insert.bind(event.draft.trace?.stored, at: 16)
+        insert.bind(event.draft.isEndedByType ? 1 : nil, at: 17)
+        insert.bind((event.draft.thread?.rawValue).map(Int64.init), at: 18)
+        try event.draft.data.bytes.withUnsafeBufferPointer { (bytes) throws(SQLiteFailure) in
             insert.bindInPlace(bytes: bytes, at: 6)
             try insert.run()
         }

@@ -35,15 +35,15 @@ final class AppendRequest: WriteRequest {
 
     init(
         _ drafts: [EventDraft], claim: Claim?, revision: Revision?, since: UInt64, needsTransaction: Bool,
-        _ continuation: UnsafeContinuation<Result<AppendOutcome, ChatError>, Never>
+        _ completion: Completion<AppendOutcome>
     ) {
         self.drafts = drafts
         self.claim = claim
         self.revision = revision
         self.since = since
-        bytes = drafts.reduce(0) { $0 + $1.weight }
+        bytes = drafts.weight
         self.needsTransaction = needsTransaction
-        completion = Completion(continuation)
+        self.completion = completion
     }
 
     var draftCount: Int { drafts.count }

@@ -20,7 +20,7 @@ extension Writer {
                 return .failure(.permissionsChanged)
             }
         }
-        if drafts.contains(where: { $0.past != nil }) {
+        if drafts.hasPast {
             let end = endMovingOn()
             guard drafts.allSatisfy({ $0.past.map { $0 < end } ?? true }) else {
                 return .failure(.importNotInPast)
@@ -28,40 +28,46 @@ extension Writer {
         }
         var placed: [Appended] = []
         placed.reserveCapacity(drafts.count)
-        for draft in drafts { placed.append(try place(draft)) }
+        let span = drafts.span
+        for index in span.indices {
+            let past = span[index].past
+            // Makes the event at once. Each call with a draft would copy its fields.
+            let event = Event(timetoken: past ?? Timetoken(mark.next(now: now)), draft: span[index])
+            placed.append(past == nil ? try place(event) : try placeInPast(event))
+        }
         if let claim { try remember(claim, placed.map(\.event.timetoken)) }
         return .success(AppendOutcome(events: AppendedEvents(placed)))
     }
 
-    private func place(_ draft: EventDraft) throws(SQLiteFailure) -> Appended {
-        if let past = draft.past { return try place(draft, in: past) }
-        let timetoken = mark.next(now: now)
-        if let key = draft.deduplicationKey, let first = try firstSighting(of: key, draft.channel, timetoken) {
-            return Appended(event: try event(at: first, insteadOf: draft), isDuplicate: true)
+    /// Stores a new event, unless its deduplication key was already used.
+    private func place(_ event: Event) throws(SQLiteFailure) -> Appended {
+        if let key = event.draft.deduplicationKey,
+            let first = try firstSighting(of: key, event.draft.channel, event.timetoken.rawValue)
+        {
+            return Appended(event: try self.event(at: first, insteadOf: event.draft), isDuplicate: true)
         }
-        if draft.retention == .kept { try insert(draft, at: timetoken) }
-        let event = Event(timetoken: Timetoken(timetoken), draft: draft)
+        if event.retention == .kept { try insert(event) }
         add(event)
         return Appended(event: event, isDuplicate: false)
     }
 
     /// Stores an imported event with its original timetoken, or with the next free timetoken if another event has the
     /// original one. Events of two sources, or of two channels of one source, may have the same timetoken.
-    private func place(_ draft: EventDraft, in past: Timetoken) throws(SQLiteFailure) -> Appended {
-        var place = past
+    private func placeInPast(_ imported: Event) throws(SQLiteFailure) -> Appended {
+        var event = imported
         // Retention already hides events with this timetoken and does not examine them again. An event that is stored
         // here would never be removed.
-        guard past > engineState.retention.cutoff(of: draft.channel.app, now: now) else {
-            return Appended(event: Event(timetoken: past, draft: draft), isDuplicate: false)
+        guard event.timetoken > engineState.retention.cutoff(of: event.channel.app, now: now) else {
+            return Appended(event: event, isDuplicate: false)
         }
-        while let present = try event(at: place) {
-            if present.channel == draft.channel, present.user == draft.user, present.data == draft.data {
+        while let present = try self.event(at: event.timetoken) {
+            if present.channel == event.channel, present.user == event.user, present.data == event.data {
                 return Appended(event: present, isDuplicate: true)
             }
-            place = Timetoken(place.rawValue + 1)
+            event = Event(timetoken: Timetoken(event.timetoken.rawValue + 1), draft: event.draft)
         }
-        try insert(draft, at: place.rawValue)
-        return Appended(event: Event(timetoken: place, draft: draft), isDuplicate: false)
+        try insert(event)
+        return Appended(event: event, isDuplicate: false)
     }
 
     /// Returns the event with this timetoken, in any app; nil when there is none.
@@ -72,11 +78,11 @@ extension Writer {
         return try statements.findEvent.step() ? try EventRow.read(statements.findEvent, names) : nil
     }
 
-    private func insert(_ draft: EventDraft, at timetoken: UInt64) throws(SQLiteFailure) {
+    private func insert(_ event: Event) throws(SQLiteFailure) {
         let schemaType: Int64? =
-            if let schema = draft.schema { try id(ofType: schema.type) } else { nil }
+            if let schema = event.draft.schema { try id(ofType: schema.type) } else { nil }
         try EventRow.write(
-            draft, at: timetoken, channel: try id(of: draft.channel), type: try id(ofType: draft.type),
+            event, channel: try id(of: event.draft.channel), type: try id(ofType: event.draft.type),
             schemaType: schemaType, with: statements.insertEvent)
     }
 

@@ -6,6 +6,30 @@ extension EventDraft {
 }
 
 extension [EventDraft] {
+    // The following properties read the drafts in place. An iteration over the array would copy each draft.
+
+    /// True when appending the drafts changes the store.
+    package var needCommit: Bool {
+        let drafts = span
+        for index in drafts.indices where drafts[index].needsCommit { return true }
+        return false
+    }
+
+    /// True when a draft is an imported event.
+    package var hasPast: Bool {
+        let drafts = span
+        for index in drafts.indices where drafts[index].past != nil { return true }
+        return false
+    }
+
+    /// The sum of the drafts' weights.
+    package var weight: Int {
+        let drafts = span
+        var sum = 0
+        for index in drafts.indices { sum += drafts[index].weight }
+        return sum
+    }
+
     /// Makes the events of these drafts, and empties the array. Moving a draft into its event saves copying its fields.
     ///
     /// - Parameter first: the timetoken of the first event. Each further event has the next timetoken.

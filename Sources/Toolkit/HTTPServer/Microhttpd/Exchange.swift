@@ -6,8 +6,9 @@ import Locking
 ///
 /// libmicrohttpd calls `begin` with the header, `upload` with each piece of the body, and `ready` when the request is
 /// complete. After the connection is resumed, it calls `ready` again. The handler starts immediately, on the loop. The
-/// work that remains after its start is a task. If the handler finishes without suspending, the response is queued in
-/// the same call. Otherwise, the connection is suspended until the handler's response is passed to `decide`.
+/// work that remains after its start is a task or an operation (`PendingReply`). If the handler finishes without
+/// suspending, the response is queued in the same call. Otherwise, the connection is suspended until the handler's
+/// response is passed to `decide`.
 final class Exchange: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 
@@ -23,6 +24,7 @@ final class Exchange: @unchecked Sendable {
     private var fields = HeadFields()
     private var intake: BodyReceiver?
     private var pump: BodyPump?
+    private var isStarted = false
     private var task: Task<Void, Never>?
     /// The deferred response that the client waits for on a suspended connection; `nil` in any other case.
     private var deferred: DeferredResponse?
@@ -112,7 +114,7 @@ extension Exchange {
     func ready() -> MHD_Result {
         guard !isAbandoned else { return .NO }
         if decision == nil, let problem = intake?.finish(), pump == nil { decision = response(to: problem) }
-        if decision == nil, task == nil { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
+        if decision == nil, !isStarted { startHandler(body: RequestBody(bytes: intake?.collected ?? [])) }
         // If the handler waits only for an actor of this loop, running the queued jobs of the loop completes the
         // handler.
         if decision == nil { core.loop.runJobs(atMost: 16) { self.decision != nil || self.isAbandoned } }
@@ -237,20 +239,33 @@ extension Exchange {
 extension Exchange {
     private func startHandler(body: RequestBody) {
         guard let head, let match else { return }
+        isStarted = true
         let request = match.request(head, target.query, body)
+        handle(request) { try match.plan.handler.start(request) }
+    }
+
+    /// Decides on the response that `start` returns, or begins the rest of the work for it.
+    private func handle(_ request: Request, _ start: () throws -> Handler.Reply) {
         do {
-            let reply = try match.plan.handler.start(request)
+            let reply = try start()
             guard case .now(let response) = reply, !response.isLong else { return finish(reply, request) }
-            decision = response
+            decide(response)
         } catch {
             failed(error)
         }
     }
 
-    /// Runs the rest of a handler's work in a task. Returns when the task has finished or waits.
+    /// Begins the rest of a handler's work. If the work is a task, returns when the task has finished or waits.
     private func finish(_ reply: Handler.Reply, _ request: Request) {
         core.move(peer, to: pump == nil ? .working : .body)
         core.handlerBegan()
+        if case .pending(let pending) = reply {
+            let end: @Sendable () -> Void = { [self] in
+                handle(request) { try pending.reply() }
+                core.handlerEnded()
+            }
+            return pending.begin { [loop = core.loop] in loop.post(end) }
+        }
         task = Task.immediate(executorPreference: core.tasks) { [self] in
             do {
                 let response = try await reply.response()

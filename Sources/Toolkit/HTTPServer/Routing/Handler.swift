@@ -1,7 +1,8 @@
 /// The function of a route that responds to a request.
 ///
 /// A handler has a synchronous start. If a request need not wait, the start can return the response, and no task is
-/// created. Otherwise the start returns the rest of the work, which the server runs in a task.
+/// created. Otherwise the start returns the rest of the work, which the server runs in a task, or an operation whose
+/// result the server awaits without a task.
 ///
 /// The start, and the parts of the rest that do not leave the loop, run on the server's loop, so they must not block.
 /// Work that takes longer than about a millisecond must run on another thread. The task of the rest is cancelled when
@@ -13,20 +14,50 @@ public struct Handler: Sendable {
     /// The rest of the work for a request.
     public typealias Work = nonisolated(nonsending) @Sendable () async throws -> Response
 
+    /// A function that returns the response for an error, or throws another error.
+    public typealias Recovery = nonisolated(nonsending) @Sendable (any Error) async throws -> Response
+
     /// The result of the start.
     public enum Reply: Sendable {
         /// The response.
         case now(Response)
         /// The response is the result of this function.
         case later(Work)
+        /// The response depends on the result of an operation. The server needs no task while it waits for the result.
+        case pending(PendingReply)
 
         /// The response. Waits for it if necessary.
         ///
         /// - Throws: the errors of the work.
         public nonisolated(nonsending) func response() async throws -> Response {
             switch self {
-            case .now(let response): response
-            case .later(let work): try await work()
+            case .now(let response): return response
+            case .later(let work): return try await work()
+            case .pending(let pending):
+                await withUnsafeContinuation { continuation in pending.begin { continuation.resume() } }
+                return try await pending.reply().response()
+            }
+        }
+
+        /// Returns the same reply with `transform` applied to its response. An error becomes the response, or the error,
+        /// of `recover`.
+        public func map(
+            _ transform: @escaping @Sendable (Response) -> Response = { $0 },
+            recover: @escaping Recovery
+        ) -> Reply {
+            switch self {
+            case .now(let response): return .now(transform(response))
+            case .later(let work):
+                return .later {
+                    do {
+                        return transform(try await work())
+                    } catch {
+                        return try await recover(error)
+                    }
+                }
+            case .pending(let pending):
+                pending.map(transform, recover: recover)
+                return self
             }
         }
     }
@@ -49,5 +80,82 @@ public struct Handler: Sendable {
     /// - Throws: the errors of the handler.
     public nonisolated(nonsending) func respond(to request: Request) async throws -> Response {
         try await start(request).response()
+    }
+}
+
+/// A reply that depends on the result of an operation, such as a commit that another thread makes.
+///
+/// One object has everything that the operation needs from its begin to its end, because each closure would be another
+/// allocation.
+public class PendingReply: @unchecked Sendable {
+    // `@unchecked Sendable` is safe: the code that calls `begin` has set all properties before, and only that code uses
+    // them after the end of the operation.
+
+    private var response: (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)?
+
+    fileprivate init() {}
+
+    /// Begins the operation. Calls `completed` at its end, on any thread.
+    func begin(_ completed: @escaping @Sendable () -> Void) { preconditionFailure("begin must be overridden") }
+
+    /// Makes the reply from the result of the operation.
+    fileprivate func makeReply() throws -> Handler.Reply { preconditionFailure("makeReply must be overridden") }
+
+    /// Returns the reply after the end of the operation.
+    ///
+    /// - Throws: the error of the operation, if no function recovers from it.
+    final func reply() throws -> Handler.Reply {
+        guard let (transform, recover) = response else { return try makeReply() }
+        do {
+            return try makeReply().map(transform, recover: recover)
+        } catch {
+            return .later { try await recover(error) }
+        }
+    }
+
+    /// Changes the response as ``Handler/Reply/map(_:recover:)`` does.
+    fileprivate final func map(
+        _ transform: @escaping @Sendable (Response) -> Response, recover: @escaping Handler.Recovery
+    ) {
+        precondition(response == nil, "The response of a pending reply is changed once")
+        response = (transform, recover)
+    }
+}
+
+private final class OperationReply<Value: Sendable>: PendingReply, @unchecked Sendable {
+    private let operation: @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void
+    private let conclude: @Sendable (Value) throws -> Handler.Reply
+    private var value: Value?
+
+    init(
+        _ operation: @escaping @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void,
+        _ conclude: @escaping @Sendable (Value) throws -> Handler.Reply
+    ) {
+        self.operation = operation
+        self.conclude = conclude
+    }
+
+    override func begin(_ completed: @escaping @Sendable () -> Void) {
+        operation { value in
+            self.value = value
+            completed()
+        }
+    }
+
+    override func makeReply() throws -> Handler.Reply { try conclude(value!) }
+}
+
+extension Handler.Reply {
+    /// Returns a reply that depends on the result of an operation.
+    ///
+    /// - Parameters:
+    ///   - operation: begins the operation. The operation must call the closure that it receives once, on any thread.
+    ///   - conclude: makes the reply from the result of the operation. Runs on the server's loop, or in the task of the
+    ///     code that waits for the reply.
+    public static func after<Value: Sendable>(
+        _ operation: @escaping @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void,
+        conclude: @escaping @Sendable (Value) throws -> Handler.Reply
+    ) -> Handler.Reply {
+        .pending(OperationReply(operation, conclude))
     }
 }

@@ -1,0 +1,67 @@
+import ChatModel
+import ChatSupport
+import Testing
+
+@testable import ChatCore
+
+@Suite("An append without a task") struct DraftAppendTests {
+    private static func draft(by user: String? = nil) -> EventDraft {
+        EventDraft.message(channel: "crew", data: Room.text("hi"), user: user, meta: nil)
+    }
+
+    private func append(_ emit: StartedEmit) async throws -> (DraftAppend, Result<AppendOutcome, ChatError>) {
+        guard case .appendable(let append) = emit else { throw ChatError(.conflict, "\(emit)") }
+        return (
+            append,
+            await withCheckedContinuation { continuation in append.begin { continuation.resume(returning: $0) } }
+        )
+    }
+
+    @Test("stores durable events, in an app without records and in one with them", arguments: [false, true])
+    func stores(hasRecords: Bool) async throws {
+        try await Room.open { room in
+            if hasRecords {
+                try await room.establish("crew", .public)
+                // Reads the rules of the channel into memory.
+                _ = try await room.say("first", in: "crew", by: "ana")
+            }
+            var drafts = [Self.draft(by: hasRecords ? "ana" : nil)]
+            let (append, result) = try await append(try room.chat.start(&drafts))
+            let outcome = try #require(try append.outcome(of: result))
+            let event = outcome.events[0].event
+            let stored = try await room.chat.history([HistoryRequest(channel: event.channel, limit: 10)])[0].items
+            #expect(stored.last?.timetoken == event.timetoken)
+            #expect(stored.last?.data == Room.text("hi"))
+        }
+    }
+
+    @Test("stores nothing if the user was banned meanwhile, and the rest of the emit is refused")
+    func banned() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .public)
+            _ = try await room.say("first", in: "crew", by: "ben")
+            var drafts = [Self.draft(by: "ben")]
+            let emit = try room.chat.start(&drafts)
+            _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
+            let (append, result) = try await append(emit)
+            #expect(try append.outcome(of: result) == nil)
+            await #expect { try await room.chat.finish(emit) } throws: { ($0 as? ChatError)?.slug == "banned" }
+        }
+    }
+
+    @Test("repeats the checks of a user whose rights have not changed, and then stores the events")
+    func checkedAgain() async throws {
+        try await Room.open { room in
+            try await room.establish("crew", .public)
+            _ = try await room.say("first", in: "crew", by: "ben")
+            var drafts = [Self.draft(by: "ben")]
+            let emit = try room.chat.start(&drafts)
+            // A ban that ends again changes the records of the user's rights, but not the rights.
+            _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
+            _ = try await room.chat.lift(restrictionOf: "ben", in: "crew")
+            let (append, result) = try await append(emit)
+            #expect(try append.outcome(of: result) == nil)
+            #expect(try await room.chat.finish(emit).events.newCount == 1)
+        }
+    }
+}
