@@ -28,6 +28,11 @@ import Testing
         router.add(.get, "/split") { _ in
             Response(status: 200, headers: [("X-A", "a\r\nX-Evil: 1"), ("X-B", "b\u{0}c"), ("X-C", "fine")])
         }
+        router.add(.get, "/field/{at}/{byte}") { request in
+            var value = Array("0123456789abcdefghij".utf8)
+            value[Int(request.parameters["at"]!)!] = UInt8(request.parameters["byte"]!)!
+            return Response(status: 200, headers: [("X-Value", String(decoding: value, as: UTF8.self))])
+        }
         router.add(.get, "/fails") { _ in throw Gone(secret: "database at 10.0.0.7") }
         router.add(.get, "/pieces") { request in
             let count = Int(request.query["n"] ?? "") ?? 3
@@ -202,6 +207,19 @@ import Testing
             #expect(try wire.ask("GET", "/echo/a%2Fb%25").text == "a/b%")
             #expect(try wire.ask("GET", "http://test/hello").text == "hello")
             #expect(try wire.ask("GET", "/secure").text == "false true 127.0.0.1")
+        }
+    }
+
+    @Test("drops a header field with a CR, LF or NUL at any place, and sends other control characters")
+    func forbiddenBytes() async throws {
+        try await withServer(routes: Self.routes) { server in
+            let wire = try server.wire()
+            for place in 0..<20 {
+                for (byte, isSent) in [(0, false), (10, false), (13, false), (1, true), (11, true), (14, true)] {
+                    let answer = try wire.ask("GET", "/field/\(place)/\(byte)")
+                    #expect((answer["X-Value"] != nil) == isSent, "byte \(byte) at \(place)")
+                }
+            }
         }
     }
 

@@ -181,8 +181,8 @@ extension ChatAccess {
         guard service.tracer == nil else { return .checked(checked ?? drafts) }
         return .appendable(
             DraftAppend(
-                log: log, eventTypes: service.eventTypes, drafts: drafts, revision: revision,
-                checked: checked ?? drafts))
+                drafts, to: log, unlessChangedSince: revision, checked: checked ?? drafts,
+                eventTypes: service.eventTypes))
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See

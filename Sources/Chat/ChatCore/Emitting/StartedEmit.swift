@@ -1,4 +1,5 @@
 public import ChatModel
+import Locking
 
 /// The state of an emit after ``ChatAccess/start(_:claim:)``.
 public enum StartedEmit: Sendable {
@@ -14,26 +15,45 @@ public enum StartedEmit: Sendable {
 
 /// The append of drafts that have passed all checks. It needs no task. ``ChatAccess/finish(_:claim:)`` does the same in
 /// a task.
-public struct DraftAppend: Sendable {
-    let log: any EventLog
-    let eventTypes: EventTypes
-    let drafts: [EventDraft]
-    /// The oldest revision of the directory at which a rule was read.
-    let revision: Revision
+public final class DraftAppend: Sendable {
+    private let log: any EventLog
+    private let eventTypes: EventTypes
+    private let drafts: [EventDraft]
+    private let revision: Revision
     /// The drafts before the rules of their channels were applied.
     let checked: [EventDraft]
+    private let result = Lock<Result<AppendOutcome, ChatError>?>(nil)
 
-    /// Appends the drafts. Passes the result to `completion`, on any thread. Pass it to ``outcome(of:)`` on a thread that
-    /// may do work.
-    public func begin(_ completion: @escaping @Sendable (Result<AppendOutcome, ChatError>) -> Void) {
-        log.append(drafts, unlessChangedSince: revision, completion: completion)
+    /// - Parameters:
+    ///   - drafts: the drafts to append.
+    ///   - revision: the oldest revision of the directory at which a rule was read.
+    ///   - checked: the drafts before the rules of their channels were applied.
+    init(
+        _ drafts: [EventDraft], to log: any EventLog, unlessChangedSince revision: Revision, checked: [EventDraft],
+        eventTypes: EventTypes
+    ) {
+        self.log = log
+        self.eventTypes = eventTypes
+        self.drafts = drafts
+        self.revision = revision
+        self.checked = checked
+    }
+
+    /// Appends the drafts. Calls `completed` when the result is known, on any thread. Call ``outcome()`` then, on a
+    /// thread that may do work. May be called once.
+    public func begin(_ completed: @escaping @Sendable () -> Void) {
+        log.append(drafts, unlessChangedSince: revision) { [self] result in
+            self.result.withLock { $0 = result }
+            completed()
+        }
     }
 
     /// Returns the outcome of the append, or nil if a record has changed since the checks. Then nothing was appended,
     /// and ``ChatAccess/finish(_:claim:)`` must be called.
     ///
     /// - Throws: the errors of `EventLog.append`.
-    public func outcome(of result: Result<AppendOutcome, ChatError>) throws(ChatError) -> AppendOutcome? {
+    public func outcome() throws(ChatError) -> AppendOutcome? {
+        guard let result = result.withLock({ $0 }) else { preconditionFailure("The append has not ended") }
         do throws(ChatError) {
             let outcome = try result.get()
             eventTypes.inspectAppended(outcome)

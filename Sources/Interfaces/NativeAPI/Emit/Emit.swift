@@ -151,8 +151,8 @@ extension NativeAPI {
         let started = try chat.start(&emitRequest.drafts)
         if case .emitted(let outcome) = started { return .now(counted(outcome, of: emitRequest, for: caller)) }
         guard case .appendable(let append) = started else { return finished(started, emitRequest, chat) }
-        return .after(append.begin) { [emitRequest] result in
-            guard let outcome = try append.outcome(of: result) else { return finished(started, emitRequest, chat) }
+        return .after(append.begin) { [emitRequest] in
+            guard let outcome = try append.outcome() else { return finished(started, emitRequest, chat) }
             return .now(counted(outcome, of: emitRequest, for: chat.caller))
         }
     }

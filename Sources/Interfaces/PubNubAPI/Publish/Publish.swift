@@ -136,8 +136,8 @@ extension PubNubAPI {
         guard case .appendable(let append) = started else {
             return .later { Self.sent(try await chat.finish(started)) }
         }
-        return .after(append.begin) { result in
-            guard let outcome = try append.outcome(of: result) else {
+        return .after(append.begin) {
+            guard let outcome = try append.outcome() else {
                 return .later { Self.sent(try await chat.finish(started)) }
             }
             return .now(Self.sent(outcome))

@@ -44,7 +44,7 @@ struct HeadWriter {
             write(fields[index].name)
             write(literal: ": ")
             write(fields[index].value)
-            guard !Self.isSafe(memory[start..<count]) else { continue }
+            guard !Self.isSafe(UnsafeRawBufferPointer(rebasing: memory[start..<count])) else { continue }
             hasDroppedFields = true
             count = start - 2
         }
@@ -96,10 +96,21 @@ struct HeadWriter {
     }
 
     /// Returns true when the bytes contain no CR, LF or NUL.
-    private static func isSafe(_ bytes: Slice<UnsafeMutableRawBufferPointer>) -> Bool {
-        // Most texts have no byte as low as these. The compiler examines many bytes at the same time here.
-        if bytes.reduce(0xFF, { min($0, $1) }) > 0x0D { return true }
-        return !bytes.contains { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+    private static func isSafe(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        let isUnsafe: (UInt8) -> Bool = { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
+        var start = 0
+        // Examines eight bytes at a time. Most texts have no byte below 0x0E. The subtraction borrows from the highest
+        // bit of such a byte; a byte above 0x7F has this bit itself.
+        while bytes.count - start >= 8 {
+            let eight = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
+            if (eight &- 0x0E0E_0E0E_0E0E_0E0E) & ~eight & 0x8080_8080_8080_8080 != 0,
+                bytes[start..<start + 8].contains(where: isUnsafe)
+            {
+                return false
+            }
+            start += 8
+        }
+        return !bytes[start...].contains(where: isUnsafe)
     }
 }
 

@@ -85,77 +85,56 @@ public struct Handler: Sendable {
 
 /// A reply that depends on the result of an operation, such as a commit that another thread makes.
 ///
-/// One object has everything that the operation needs from its begin to its end, because each closure would be another
+/// One object has everything that the operation needs until its end, because each further closure would be another
 /// allocation.
-public class PendingReply: @unchecked Sendable {
-    // `@unchecked Sendable` is safe: the code that calls `begin` has set all properties before, and only that code uses
-    // them after the end of the operation.
+public final class PendingReply: @unchecked Sendable {
+    // `@unchecked Sendable` is safe: `recovery` is set before the operation begins, and is not changed afterwards.
 
-    private var response: (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)?
+    /// Begins the operation, which calls `completed` once at its end, on any thread.
+    let begin: @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void
+    private let conclude: @Sendable () throws -> Handler.Reply
+    private var recovery: (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)?
 
-    fileprivate init() {}
-
-    /// Begins the operation. Calls `completed` at its end, on any thread.
-    func begin(_ completed: @escaping @Sendable () -> Void) { preconditionFailure("begin must be overridden") }
-
-    /// Makes the reply from the result of the operation.
-    fileprivate func makeReply() throws -> Handler.Reply { preconditionFailure("makeReply must be overridden") }
+    fileprivate init(
+        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void,
+        _ conclude: @escaping @Sendable () throws -> Handler.Reply
+    ) {
+        self.begin = begin
+        self.conclude = conclude
+    }
 
     /// Returns the reply after the end of the operation.
     ///
-    /// - Throws: the error of the operation, if no function recovers from it.
-    final func reply() throws -> Handler.Reply {
-        guard let (transform, recover) = response else { return try makeReply() }
+    /// - Throws: the error of the operation, unless a function recovers from it.
+    func reply() throws -> Handler.Reply {
+        guard let (transform, recover) = recovery else { return try conclude() }
         do {
-            return try makeReply().map(transform, recover: recover)
+            return try conclude().map(transform, recover: recover)
         } catch {
             return .later { try await recover(error) }
         }
     }
 
     /// Changes the response as ``Handler/Reply/map(_:recover:)`` does.
-    fileprivate final func map(
+    fileprivate func map(
         _ transform: @escaping @Sendable (Response) -> Response, recover: @escaping Handler.Recovery
     ) {
-        precondition(response == nil, "The response of a pending reply is changed once")
-        response = (transform, recover)
+        precondition(recovery == nil, "The response of a pending reply is changed once")
+        recovery = (transform, recover)
     }
-}
-
-private final class OperationReply<Value: Sendable>: PendingReply, @unchecked Sendable {
-    private let operation: @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void
-    private let conclude: @Sendable (Value) throws -> Handler.Reply
-    private var value: Value?
-
-    init(
-        _ operation: @escaping @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void,
-        _ conclude: @escaping @Sendable (Value) throws -> Handler.Reply
-    ) {
-        self.operation = operation
-        self.conclude = conclude
-    }
-
-    override func begin(_ completed: @escaping @Sendable () -> Void) {
-        operation { value in
-            self.value = value
-            completed()
-        }
-    }
-
-    override func makeReply() throws -> Handler.Reply { try conclude(value!) }
 }
 
 extension Handler.Reply {
     /// Returns a reply that depends on the result of an operation.
     ///
     /// - Parameters:
-    ///   - operation: begins the operation. The operation must call the closure that it receives once, on any thread.
-    ///   - conclude: makes the reply from the result of the operation. Runs on the server's loop, or in the task of the
+    ///   - begin: begins the operation. The operation must call the closure that it receives once, on any thread.
+    ///   - conclude: makes the reply after the end of the operation. Runs on the server's loop, or in the task of the
     ///     code that waits for the reply.
-    public static func after<Value: Sendable>(
-        _ operation: @escaping @Sendable (_ completed: @escaping @Sendable (Value) -> Void) -> Void,
-        conclude: @escaping @Sendable (Value) throws -> Handler.Reply
+    public static func after(
+        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void,
+        conclude: @escaping @Sendable () throws -> Handler.Reply
     ) -> Handler.Reply {
-        .pending(OperationReply(operation, conclude))
+        .pending(PendingReply(begin, conclude))
     }
 }
