@@ -140,7 +140,7 @@ private final class ScriptedCommits: CommitsInMemory {
         hasChanged.send()
     }
 
-    func next() -> Commit? {
+    func nextInMemory() -> Commit? {
         guard isInMemory else { return nil }
         return state.withLock { $0.commits.isEmpty ? nil : $0.commits.removeFirst() }
     }

@@ -38,6 +38,9 @@ import Testing
         }
         add("/marked") { seven { .now(.text("\($0)")) }.map(mark, recover: recover) }
         add("/marked-task") { seven { number in .later { .text("\(number)") } }.map(mark, recover: recover) }
+        add("/marked-twice") {
+            seven { .now(.text("\($0)")) }.map(mark, recover: recover).map(mark, recover: recover)
+        }
         add("/recovered") { seven { _ in throw Secret() }.map(mark, recover: recover) }
         add("/recovered-task") { seven { _ in .later { throw Secret() } }.map(mark, recover: recover) }
     }
@@ -66,6 +69,8 @@ import Testing
                 #expect(answer.text == "7")
                 #expect(answer["X-Mark"] == "yes")
             }
+            let twice = try wire.ask("GET", "/marked-twice")
+            #expect(twice.headers.filter { $0.name.lowercased() == "x-mark" }.count == 2)
             for path in ["/recovered", "/recovered-task"] {
                 #expect(try wire.ask("GET", path).text == "recovered from Secret()")
             }
@@ -80,7 +85,34 @@ import Testing
         await #expect(throws: Secret.self) { try await failing.response() }
     }
 
-    @Test("is dropped when the client has left, and the server still ends")
+    @Test("whose task runs after the client has left, has the task cancelled")
+    func cancelled() async throws {
+        let waiting = Observed<[@Sendable () -> Void]>([])
+        let cancelled = Observed(false)
+        let routes: (inout Router, Loop) -> Void = { router, _ in
+            router.add(
+                .get, "/wait",
+                handler: Handler(starting: { _ in
+                    .after({ completed in waiting.update { $0.append(completed) } }) {
+                        .later {
+                            await AsyncSignal().wait()  // Ends only when the task is cancelled.
+                            cancelled.update { $0 = Task.isCancelled }
+                            return .empty()
+                        }
+                    }
+                }))
+        }
+        try await withServer(routes: routes) { server in
+            let wire = try server.wire()
+            wire.send("GET /wait HTTP/1.1\r\nHost: x\r\n\r\n")
+            waiting.waitBlocking { $0.count == 1 }
+            wire.close()
+            for completed in waiting.value { completed() }
+            cancelled.waitBlocking { $0 }
+        }
+    }
+
+    @Test("does not disturb the server when the client has left meanwhile")
     func clientLeft() async throws {
         let waiting = Observed<[@Sendable () -> Void]>([])
         let routes: (inout Router, Loop) -> Void = { router, _ in

@@ -115,6 +115,30 @@ import Testing
         }
     }
 
+    @Test("refuses a stored message of a user who is banned between the check and the commit")
+    func bannedMeanwhile() async throws {
+        try await APIFixture.run { api in
+            #expect(await api.call(.post, "/v1/channels", #"{"id":"crew","kind":"public"}"#).status == 201)
+            let first = await api.call(.post, "/v1/channels/crew/messages", #"{"text":"hi","user":"ben"}"#)
+            #expect(first.status == 201)
+            let caller = try #require(api.service.keyring.caller(of: Secret(text: api.adminKey)))
+            let body = #"{"channel":"crew","data":1,"user":"ben"}"#
+            let reply = try api.api.postAnyChannel(Request(.post, "/v1/events", body: Array(body.utf8)), caller)
+            guard case .pending = reply else {
+                Issue.record("a stored event did not wait for its commit, or has a task")
+                return
+            }
+            let ban = await api.call(.put, "/v1/channels/crew/restrictions/ben", #"{"ban":true}"#)
+            #expect(ban.status < 300, "\(ban.text)")
+            await #expect {
+                try await reply.response()
+            } throws: {
+                ($0 as? ChatError)?.slug == "banned"
+            }
+            #expect(await api.history("crew").allSatisfy { $0["data"]?.integer != 1 })
+        }
+    }
+
     @Test("hides an event when its hours are over")
     func timeToLive() async throws {
         try await APIFixture.run { api in

@@ -53,33 +53,32 @@ import Testing
     @Test("reads commits from memory, and is called once for those that follow")
     func callback() {
         let tail = Tail(capacity: 1024 * 1024, start: 10)
-        let reader: any CommitsInMemory = CommitReader(tail: tail) { (_, end, _) in Page(items: [], position: end) }
+        let reader = CommitReader(tail: tail) { (_, end, _) in Page(items: [], position: end) }
         let calls = Lock(0)
         let count: @Sendable () -> Void = { calls.withLock { $0 += 1 } }
-        #expect(reader.next() == nil)
+        #expect(reader.nextInMemory() == nil)
         #expect(reader.notify(count))
         tail.publish([event(11)])
         tail.publish([event(12)])
         #expect(calls.withLock { $0 } == 1)
         #expect(!reader.notify(count))
-        #expect(reader.next()?.events.map(\.timetoken) == [11, 12])
+        #expect(reader.nextInMemory()?.events.map(\.timetoken) == [11, 12])
         #expect(reader.notify(count))
         tail.close()
         #expect(calls.withLock { $0 } == 2)
         #expect(!reader.notify(count))
-        #expect(reader.next() == nil)
+        #expect(reader.nextInMemory() == nil)
     }
 
     @Test("finds nothing if the commits are no longer in memory, and is not called for them")
     func behind() async {
         let tail = Tail(capacity: 1, start: 10)
-        let sequence = CommitReader(tail: tail) { (_, end, _) in Page(items: [event(11)], position: end) }
-        let reader: any CommitsInMemory = sequence
+        let reader = CommitReader(tail: tail) { (_, end, _) in Page(items: [event(11)], position: end) }
         tail.publish([event(11)])
         tail.publish([event(12)])
-        #expect(reader.next() == nil)
+        #expect(reader.nextInMemory() == nil)
         #expect(!reader.notify {})
-        #expect(await sequence.next()?.watermark == 12)
+        #expect(await reader.next()?.watermark == 12)
         #expect(reader.notify {})
     }
 }

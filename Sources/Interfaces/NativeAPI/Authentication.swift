@@ -201,6 +201,7 @@ extension NativeAPI {
                 let reply =
                     place == .loop
                     ? try action(request) : .later { try await place.run { try await action(request).response() } }
+                if case .now = reply { return reply }
                 return reply.map(recover: { throw await problem($0, request) })
             } catch {
                 return .later { throw await problem(error, request) }

@@ -9,11 +9,11 @@ import Testing
         EventDraft.message(channel: "crew", data: Room.text("hi"), user: user, meta: nil)
     }
 
-    /// Appends the drafts of an emit. Returns the outcome, or nil if a record has changed.
-    private func append(_ emit: StartedEmit) async throws -> AppendOutcome? {
+    /// Appends drafts. Returns the state of the emit before the append, and the outcome; nil if a record has changed.
+    private func append(_ emit: StartedEmit) async throws -> (beforeRules: StartedEmit, outcome: AppendOutcome?) {
         guard case .appendable(let append) = emit else { throw ChatError(.conflict, "\(emit)") }
         await withCheckedContinuation { continuation in append.begin { continuation.resume() } }
-        return try append.outcome()
+        return (append.beforeRules, try append.outcome())
     }
 
     @Test("stores durable events, in an app without records and in one with them", arguments: [false, true])
@@ -25,7 +25,7 @@ import Testing
                 _ = try await room.say("first", in: "crew", by: "ana")
             }
             var drafts = [Self.draft(by: hasRecords ? "ana" : nil)]
-            let outcome = try #require(try await append(try room.chat.start(&drafts)))
+            let outcome = try #require(try await append(try room.chat.start(&drafts)).outcome)
             let event = outcome.events[0].event
             let stored = try await room.chat.history([HistoryRequest(channel: event.channel, limit: 10)])[0].items
             #expect(stored.last?.timetoken == event.timetoken)
@@ -41,8 +41,9 @@ import Testing
             var drafts = [Self.draft(by: "ben")]
             let emit = try room.chat.start(&drafts)
             _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
-            #expect(try await append(emit) == nil)
-            await #expect { try await room.chat.finish(emit) } throws: { ($0 as? ChatError)?.slug == "banned" }
+            let (beforeRules, outcome) = try await append(emit)
+            #expect(outcome == nil)
+            await #expect { try await room.chat.finish(beforeRules) } throws: { ($0 as? ChatError)?.slug == "banned" }
         }
     }
 
@@ -56,8 +57,9 @@ import Testing
             // A ban that ends again changes the records of the user's rights, but not the rights.
             _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
             _ = try await room.chat.lift(restrictionOf: "ben", in: "crew")
-            #expect(try await append(emit) == nil)
-            #expect(try await room.chat.finish(emit).events.newCount == 1)
+            let (beforeRules, outcome) = try await append(emit)
+            #expect(outcome == nil)
+            #expect(try await room.chat.finish(beforeRules).events.newCount == 1)
         }
     }
 }

@@ -34,8 +34,8 @@ extension ChatAccess {
     /// drafts can also be appended without a task.
     ///
     /// - Parameters:
-    ///   - drafts: the events as the sender wrote them. This method checks and completes them in place. If it appends
-    ///     them, it may move them into the events, and the array is then empty.
+    ///   - drafts: the events as the sender wrote them. This method checks and completes them in place, and may move them
+    ///     into the events. Do not use the array afterwards.
     ///   - claim: see ``emit(_:claim:)``. With a claim, no event is appended.
     /// - Throws: the errors of ``emit(_:claim:)``. Then no event is appended.
     public func start(_ drafts: inout [EventDraft], claim: Claim? = nil) throws(ChatError) -> StartedEmit {
@@ -50,7 +50,7 @@ extension ChatAccess {
         try admit(&drafts)
         // An event log that several nodes share cannot append at once.
         guard claim == nil, !service.isShared else { return .checked(drafts) }
-        return try appendAtOnce(&drafts)
+        return try startAppend(&drafts)
     }
 
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
@@ -63,7 +63,10 @@ extension ChatAccess {
     ) async throws(ChatError) -> AppendOutcome {
         switch emit {
         case .emitted(let outcome): return outcome
-        case .appendable(let append): return try await store(append.checked, claim: claim)
+        case .appendable(let append):
+            await withUnsafeContinuation { continuation in append.begin { continuation.resume() } }
+            if let outcome = try append.outcome() { return outcome }
+            return try await finish(append.beforeRules)
         case .checked(let drafts): return try await store(drafts, claim: claim)
         case .unchecked(let drafts):
             var checked = try await service.confirmingRefusal { () async throws(ChatError) in
@@ -158,7 +161,7 @@ extension ChatAccess {
     /// wait.
     ///
     /// - Throws: `.forbidden`.
-    private func appendAtOnce(_ drafts: inout [EventDraft]) throws(ChatError) -> StartedEmit {
+    private func startAppend(_ drafts: inout [EventDraft]) throws(ChatError) -> StartedEmit {
         // The drafts without the rules, for `store`; nil if there are no rules.
         var checked: [EventDraft]?
         let revision: Revision
@@ -177,7 +180,7 @@ extension ChatAccess {
             service.eventTypes.inspectAppended(outcome)
             return .emitted(outcome)
         }
-        // A trace measures the time of the append in a task.
+        // A traced append runs in a task, which measures its time.
         guard service.tracer == nil else { return .checked(checked ?? drafts) }
         return .appendable(
             DraftAppend(

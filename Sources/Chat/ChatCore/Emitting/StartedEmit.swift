@@ -5,23 +5,25 @@ import Locking
 public enum StartedEmit: Sendable {
     /// The events are visible to readers. All of them are ephemeral.
     case emitted(AppendOutcome)
-    /// All checks have passed. The drafts are not appended.
+    /// The drafts have passed all checks, including the rules of their channels, and were counted against the rate
+    /// limits. They are not appended.
     case appendable(DraftAppend)
-    /// The drafts have passed the checks and were counted against the rate limits. They are not appended.
+    /// The drafts have passed all checks except the rules of their channels, and were counted against the rate limits.
+    /// They are not appended.
     case checked([EventDraft])
     /// The validation of a draft takes too long for the event loop. No draft was counted or appended.
     case unchecked([EventDraft])
 }
 
-/// The append of drafts that have passed all checks. It needs no task. ``ChatAccess/finish(_:claim:)`` does the same in
-/// a task.
+/// The append of drafts that have passed all checks. It needs no task. ``ChatAccess/finish(_:claim:)`` can make it in a
+/// task instead.
 public final class DraftAppend: Sendable {
     private let log: any EventLog
     private let eventTypes: EventTypes
     private let drafts: [EventDraft]
     private let revision: Revision
     /// The drafts before the rules of their channels were applied.
-    let checked: [EventDraft]
+    private let checked: [EventDraft]
     private let result = Lock<Result<AppendOutcome, ChatError>?>(nil)
 
     /// - Parameters:
@@ -48,8 +50,12 @@ public final class DraftAppend: Sendable {
         }
     }
 
-    /// Returns the outcome of the append, or nil if a record has changed since the checks. Then nothing was appended,
-    /// and ``ChatAccess/finish(_:claim:)`` must be called.
+    /// The state of the emit after an append that appended nothing because a record had changed. It must be passed to
+    /// ``ChatAccess/finish(_:claim:)``, which applies the rules of the channels again.
+    public var beforeRules: StartedEmit { .checked(checked) }
+
+    /// Returns the outcome of the append, or nil if a record has changed since the checks. Then nothing was appended;
+    /// see ``beforeRules``.
     ///
     /// - Throws: the errors of `EventLog.append`.
     public func outcome() throws(ChatError) -> AppendOutcome? {

@@ -49,14 +49,12 @@ public actor Hub {
     private var matching: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
-    /// The next commits, while the log calls the hub (`callHub`) for each commit; nil while the task of `run` reads
-    /// them.
+    /// The next commits, while the log calls the hub for each commit; nil while the task of `run` reads them.
     private var commits: (any CommitsInMemory)?
     /// A commit that takes more than one iteration, with the events that are not distributed yet.
     private var unfinished: (commit: Commit, rest: ArraySlice<Event>)?
     /// Wakes the task of `run`.
     private let taskIsNeeded = AsyncSignal()
-    private var callHub: @Sendable () -> Void = {}
 
     init(
         log: any EventLog, executor: any ClosureExecutor, turnTime: Duration, activity: ChannelActivity,
@@ -83,14 +81,12 @@ public actor Hub {
         position = try await log.watermark(of: .gateway)
         start = position
         isRunning = true
-        callHub = { [executor] in
-            executor.post { self.assumeIsolated { $0.distributeNext() } }
-        }
         whenReady()
         var iterator = sequence.makeAsyncIterator()
         while true {
-            if let inMemory = sequence.inMemory, inMemory.notify(callHub) {
+            if let inMemory = sequence.inMemory {
                 commits = inMemory
+                awaitNext(in: inMemory)
                 while commits != nil, !Task.isCancelled { await taskIsNeeded.wait() }
             }
             if let (commit, rest) = unfinished {
@@ -103,16 +99,25 @@ public actor Hub {
         }
     }
 
-    /// Distributes the next commit, unless the task of ``run(whenReady:)`` must do it.
+    /// Arranges a call of ``distributeNext()``, on the executor, when there is another commit or the log is closed.
+    private func awaitNext(in commits: any CommitsInMemory) {
+        let call: @Sendable () -> Void = { [executor] in
+            executor.post { self.assumeIsolated { $0.distributeNext() } }
+        }
+        if !commits.notify(call) { call() }
+    }
+
+    /// Distributes the next commit. If it takes more than one iteration, or is no longer in memory, leaves the rest to
+    /// the task of ``run(whenReady:)``.
     private func distributeNext() {
         guard isRunning, let commits else { return }
-        guard let commit = commits.next() else { return wakeTask() }
+        guard let commit = commits.nextInMemory() else { return wakeTask() }
         let rest = begin(commit)
         if !rest.isEmpty {
             unfinished = (commit, rest)
             wakeTask()
-        } else if !commits.notify(callHub) {
-            callHub()
+        } else {
+            awaitNext(in: commits)
         }
     }
 
@@ -124,7 +129,6 @@ public actor Hub {
     private func stopped() {
         isRunning = false
         commits = nil
-        callHub = {}
         waiters.endAll()
         for observer in commitObservers { observer(nil) }
         commitObservers = []

@@ -259,11 +259,11 @@ public struct Commit: Sendable {
 /// iterating over the sequence. It iterates for a commit that is no longer in memory. Both ways share one position.
 public protocol CommitsInMemory: Sendable {
     /// Returns the next commit if it is in memory, and nil otherwise. Small commits may be joined into one.
-    func next() -> Commit?
+    func nextInMemory() -> Commit?
 
     /// Calls `callback` once, when there is another commit or the log is closed. Returns false, and never calls it, if
-    /// there already is one or the log is already closed. The callback runs on the thread that appends the commit. It
-    /// must be short, and must not call the log.
+    /// there already is one or the log is already closed. The callback runs on the thread that appends the commit, which
+    /// holds no lock of the log. It must be short.
     func notify(_ callback: @escaping @Sendable () -> Void) -> Bool
 }
 

@@ -152,7 +152,7 @@ extension NativeAPI {
         if case .emitted(let outcome) = started { return .now(counted(outcome, of: emitRequest, for: caller)) }
         guard case .appendable(let append) = started else { return finished(started, emitRequest, chat) }
         return .after(append.begin) { [emitRequest] in
-            guard let outcome = try append.outcome() else { return finished(started, emitRequest, chat) }
+            guard let outcome = try append.outcome() else { return finished(append.beforeRules, emitRequest, chat) }
             return .now(counted(outcome, of: emitRequest, for: chat.caller))
         }
     }

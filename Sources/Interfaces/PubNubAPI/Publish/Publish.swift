@@ -138,7 +138,7 @@ extension PubNubAPI {
         }
         return .after(append.begin) {
             guard let outcome = try append.outcome() else {
-                return .later { Self.sent(try await chat.finish(started)) }
+                return .later { Self.sent(try await chat.finish(append.beforeRules)) }
             }
             return .now(Self.sent(outcome))
         }

@@ -21,7 +21,6 @@ final class SQLiteLog: EventLog {
     nonisolated(nonsending) func append(
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?
     ) async throws(ChatError) -> AppendOutcome {
-        assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
         let needsCommit = claim != nil || drafts.needCommit
         var rest = drafts
         if !needsCommit, let events = allocator.pass(&rest, now: clock.now, unlessChangedSince: revision) {
@@ -47,6 +46,7 @@ final class SQLiteLog: EventLog {
         _ drafts: [EventDraft], claim: Claim?, unlessChangedSince revision: Revision?, needsCommit: Bool,
         _ completion: Completion<AppendOutcome>
     ) {
+        assert(drafts.allSatisfy { !$0.channel.app.name.isEmpty }, "the drafts were not prepared")
         writerHandle.submit(
             AppendRequest(
                 drafts, claim: claim, revision: revision, since: writerHandle.uptime(), needsTransaction: needsCommit,

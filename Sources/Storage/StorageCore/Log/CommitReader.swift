@@ -30,7 +30,7 @@ package final class CommitReader: CommitsInMemory {
         position = Lock(tail.watermark)
     }
 
-    package func next() -> Commit? {
+    package func nextInMemory() -> Commit? {
         let here = position.withLock { $0 }
         guard case .entries(let commits) = tail.buffer.slice(after: here.rawValue, limit: Self.commitsTogether) else {
             return nil

@@ -33,6 +33,7 @@ final class Exchange: @unchecked Sendable {
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
+    private var hasClientLeft = false
     private var isAbandoned = false
     private var isOver = false
 
@@ -257,7 +258,8 @@ extension Exchange {
 
     /// Begins the rest of a handler's work. If the work is a task, returns when the task has finished or waits.
     private func finish(_ reply: Handler.Reply, _ request: Request) {
-        core.move(peer, to: pump == nil ? .working : .body)
+        // After a pending reply, the connection may be suspended, or may already serve its next request.
+        if !isSuspended, !isOver { core.move(peer, to: pump == nil ? .working : .body) }
         core.handlerBegan()
         if case .pending(let pending) = reply {
             let end: @Sendable () -> Void = { [self] in
@@ -275,6 +277,7 @@ extension Exchange {
             }
             core.handlerEnded()
         }
+        if isOver || isAbandoned || hasClientLeft { task?.cancel() }
         // No reference to a task is needed after the task has finished.
         if decision != nil { task = nil }
     }
@@ -314,6 +317,7 @@ extension Exchange {
     /// Handles a client that has closed its side of the connection while the request was being processed.
     func clientLeft() {
         guard isSuspended else { return }
+        hasClientLeft = true
         task?.cancel()
         pump?.fail(CancellationError())
         // A request with a deferred response has no task that could be cancelled, so the request is ended here.

@@ -99,8 +99,8 @@ struct HeadWriter {
     private static func isSafe(_ bytes: UnsafeRawBufferPointer) -> Bool {
         let isUnsafe: (UInt8) -> Bool = { $0 == 0x0D || $0 == 0x0A || $0 == 0 }
         var start = 0
-        // Examines eight bytes at a time. Most texts have no byte below 0x0E. The subtraction borrows from the highest
-        // bit of such a byte; a byte above 0x7F has this bit itself.
+        // Examines eight bytes at a time. Most texts have no byte below 0x0E. The subtraction sets the highest bit of such
+        // a byte. Bytes above 0x7F are excluded, because they already have this bit.
         while bytes.count - start >= 8 {
             let eight = bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)
             if (eight &- 0x0E0E_0E0E_0E0E_0E0E) & ~eight & 0x8080_8080_8080_8080 != 0,

@@ -14,12 +14,6 @@ enum MHDLogMessages {
         routine.contains { begins(message, with: $0) }
     }
 
-    /// Returns true for the message that the library logs when a callback returns `MHD_NO`. The server's callbacks
-    /// return `MHD_NO` when the server has duplicated the socket and the library must drop the connection.
-    static func isTakeover(_ message: UnsafePointer<CChar>) -> Bool {
-        begins(message, with: "Application reported internal error")
-    }
-
     private static func begins(_ message: UnsafePointer<CChar>, with text: StaticString) -> Bool {
         text.withUTF8Buffer {
             strncmp(message, UnsafeRawPointer($0.baseAddress!).assumingMemoryBound(to: CChar.self), $0.count) == 0
@@ -31,9 +25,6 @@ extension ServerCore {
     /// Handles a log message of libmicrohttpd. Logs messages about this machine, but not messages about invalid input
     /// of one client.
     func log(_ message: UnsafePointer<CChar>) {
-        // The library logs this message each time the server takes a socket from it, for instance at the start of every
-        // stream.
-        guard !MHDLogMessages.isTakeover(message) else { return }
         if let status = MHDErrorPages.status(in: message) { refusal = status }
         if MHDErrorPages.isAboutLength(message) { isRefusalDropped = true }
         let isRoutine = MHDLogMessages.isRoutine(message)

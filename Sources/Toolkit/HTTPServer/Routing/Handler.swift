@@ -56,8 +56,7 @@ public struct Handler: Sendable {
                     }
                 }
             case .pending(let pending):
-                pending.map(transform, recover: recover)
-                return self
+                return .pending(pending.with((transform, recover)))
             }
         }
     }
@@ -87,27 +86,29 @@ public struct Handler: Sendable {
 ///
 /// One object has everything that the operation needs until its end, because each further closure would be another
 /// allocation.
-public final class PendingReply: @unchecked Sendable {
-    // `@unchecked Sendable` is safe: `recovery` is set before the operation begins, and is not changed afterwards.
+public final class PendingReply: Sendable {
+    /// The changes of the response; see ``Handler/Reply/map(_:recover:)``.
+    fileprivate typealias Changes = (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)
 
     /// Begins the operation, which calls `completed` once at its end, on any thread.
     let begin: @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void
     private let conclude: @Sendable () throws -> Handler.Reply
-    private var recovery: (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)?
+    private let changes: Changes?
 
     fileprivate init(
         _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void,
-        _ conclude: @escaping @Sendable () throws -> Handler.Reply
+        _ conclude: @escaping @Sendable () throws -> Handler.Reply, _ changes: Changes? = nil
     ) {
         self.begin = begin
         self.conclude = conclude
+        self.changes = changes
     }
 
     /// Returns the reply after the end of the operation.
     ///
     /// - Throws: the error of the operation, unless a function recovers from it.
     func reply() throws -> Handler.Reply {
-        guard let (transform, recover) = recovery else { return try conclude() }
+        guard let (transform, recover) = changes else { return try conclude() }
         do {
             return try conclude().map(transform, recover: recover)
         } catch {
@@ -115,12 +116,9 @@ public final class PendingReply: @unchecked Sendable {
         }
     }
 
-    /// Changes the response as ``Handler/Reply/map(_:recover:)`` does.
-    fileprivate func map(
-        _ transform: @escaping @Sendable (Response) -> Response, recover: @escaping Handler.Recovery
-    ) {
-        precondition(recovery == nil, "The response of a pending reply is changed once")
-        recovery = (transform, recover)
+    fileprivate func with(_ changes: Changes) -> PendingReply {
+        guard self.changes == nil else { return PendingReply(begin, { try self.reply() }, changes) }
+        return PendingReply(begin, conclude, changes)
     }
 }
 
