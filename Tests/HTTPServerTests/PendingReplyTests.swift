@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("can be awaited by a handler that wraps another one")
+    @Test("returns its response or its error to an async caller")
     func awaited() async throws {
         let reply = Self.seven { number in .later { .text("\(number)") } }
         #expect(try await reply.response().status == 200)
@@ -85,7 +85,7 @@ import Testing
         await #expect(throws: Secret.self) { try await failing.response() }
     }
 
-    @Test("whose task runs after the client has left, has the task cancelled")
+    @Test("cancels its task if the client leaves")
     func cancelled() async throws {
         let waiting = Observed<[@Sendable () -> Void]>([])
         let cancelled = Observed(false)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("does not disturb the server when the client has left meanwhile")
+    @Test("does not affect other requests if its client leaves")
     func clientLeft() async throws {
         let waiting = Observed<[@Sendable () -> Void]>([])
         let routes: (inout Router, Loop) -> Void = { router, _ in

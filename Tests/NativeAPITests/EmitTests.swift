@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test("refuses a stored message of a user who is banned between the check and the commit")
+    @Test("rejects a stored event of a user who is banned between the check and the commit")
     func bannedMeanwhile() async throws {
         try await APIFixture.run { api in
             #expect(await api.call(.post, "/v1/channels", #"{"id":"crew","kind":"public"}"#).status == 201)

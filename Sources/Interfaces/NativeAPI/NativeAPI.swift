@@ -9,7 +9,8 @@ public import Webhooks
 ///
 /// This file contains the table of its routes; each resource has a file of its own.
 public struct NativeAPI: Sendable {
-    /// What the API consists of. One object, so that a closure of a handler captures one reference.
+    /// The services and the state of the API. They are in one object, so that a closure of a handler captures one
+    /// reference.
     private final class Parts: Sendable {
         let service: ChatService
         let webhooks: WebhookService

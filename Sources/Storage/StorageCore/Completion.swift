@@ -13,8 +13,8 @@ package final class Completion<Value: Sendable>: Sendable {
     /// - Parameter callback: called once. It must be short.
     @inlinable package init(_ callback: @escaping Callback) { self.callback = callback }
 
-    /// Because this type ensures that the continuation is resumed only once, the continuation can be unsafe. A checked
-    /// continuation would allocate an object for each append.
+    /// Creates a completion that resumes a continuation. This type resumes it only once, so the continuation can be
+    /// unsafe. A checked continuation would allocate an object for each append.
     @inlinable package convenience init(_ continuation: UnsafeContinuation<Result<Value, ChatError>, Never>) {
         self.init { continuation.resume(returning: $0) }
     }

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("stores nothing if the user was banned meanwhile, and the rest of the emit is refused")
+    @Test("stores nothing if the user was banned after the checks, and `finish` then rejects the emit")
     func banned() async throws {
         try await Room.open { room in
             try await room.establish("crew", .public)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("repeats the checks of a user whose rights have not changed, and then stores the events")
+    @Test("stores the events in `finish` if a record has changed but the user's rights have not")
     func checkedAgain() async throws {
         try await Room.open { room in
             try await room.establish("crew", .public)

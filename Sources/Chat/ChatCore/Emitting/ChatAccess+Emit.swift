@@ -158,7 +158,7 @@ extension ChatAccess {
     }
 
     /// Applies the rules of the channels if they are in memory. Then appends ephemeral drafts, if the event log need not
-    /// wait.
+    /// wait. Returns `.checked` if a rule must be read or there is a tracer, and `.appendable` if only the append is left.
     ///
     /// - Throws: `.forbidden`.
     private func startAppend(_ drafts: inout [EventDraft]) throws(ChatError) -> StartedEmit {

@@ -41,8 +41,8 @@ public final class DraftAppend: Sendable {
         self.checked = checked
     }
 
-    /// Appends the drafts. Calls `completed` when the result is known, on any thread. Call ``outcome()`` then, on a
-    /// thread that may do work. May be called once.
+    /// Appends the drafts, and calls `completed` on any thread when the result is known. Call ``outcome()`` afterwards,
+    /// outside `completed`. Call this method at most once.
     public func begin(_ completed: @escaping @Sendable () -> Void) {
         log.append(drafts, unlessChangedSince: revision) { [self] result in
             self.result.withLock { $0 = result }
@@ -50,14 +50,14 @@ public final class DraftAppend: Sendable {
         }
     }
 
-    /// The state of the emit after an append that appended nothing because a record had changed. It must be passed to
-    /// ``ChatAccess/finish(_:claim:)``, which applies the rules of the channels again.
+    /// The emit before the rules of its channels were applied. Pass it to ``ChatAccess/finish(_:claim:)`` if
+    /// ``outcome()`` returned nil.
     public var beforeRules: StartedEmit { .checked(checked) }
 
     /// Returns the outcome of the append, or nil if a record has changed since the checks. Then nothing was appended;
     /// see ``beforeRules``.
     ///
-    /// - Throws: the errors of `EventLog.append`.
+    /// - Throws: the errors of `EventLog.append`, except `.stale`.
     public func outcome() throws(ChatError) -> AppendOutcome? {
         guard let result = result.withLock({ $0 }) else { preconditionFailure("The append has not ended") }
         do throws(ChatError) {

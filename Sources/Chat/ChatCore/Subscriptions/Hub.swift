@@ -49,7 +49,7 @@ public actor Hub {
     private var matching: FeedMatching?
     private let waiters = PositionWaiters<Timetoken>()
 
-    /// The next commits, while the log calls the hub for each commit; nil while the task of `run` reads them.
+    /// The commits that ``distributeNext()`` reads; nil while the task of ``run(whenReady:)`` reads them.
     private var commits: (any CommitsInMemory)?
     /// A commit that takes more than one iteration, with the events that are not distributed yet.
     private var unfinished: (commit: Commit, rest: ArraySlice<Event>)?
@@ -107,8 +107,8 @@ public actor Hub {
         if !commits.notify(call) { call() }
     }
 
-    /// Distributes the next commit. If it takes more than one iteration, or is no longer in memory, leaves the rest to
-    /// the task of ``run(whenReady:)``.
+    /// Distributes the next commit. Leaves a commit that is no longer in memory, and the rest of a large one, to the task
+    /// of ``run(whenReady:)``.
     private func distributeNext() {
         guard isRunning, let commits else { return }
         guard let commit = commits.nextInMemory() else { return wakeTask() }

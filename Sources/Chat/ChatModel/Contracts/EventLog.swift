@@ -261,9 +261,9 @@ public protocol CommitsInMemory: Sendable {
     /// Returns the next commit if it is in memory, and nil otherwise. Small commits may be joined into one.
     func nextInMemory() -> Commit?
 
-    /// Calls `callback` once, when there is another commit or the log is closed. Returns false, and never calls it, if
-    /// there already is one or the log is already closed. The callback runs on the thread that appends the commit, which
-    /// holds no lock of the log. It must be short.
+    /// Calls `callback` once, when there is another commit or the log is closed. Returns false, and never calls
+    /// `callback`, if there is already another commit or the log is already closed. The callback runs on the thread that
+    /// appends the commit or closes the log. That thread holds no lock of the log. The callback must be short.
     func notify(_ callback: @escaping @Sendable () -> Void) -> Bool
 }
 

@@ -39,7 +39,8 @@ extension Writer {
         return .success(AppendOutcome(events: AppendedEvents(placed)))
     }
 
-    /// Stores a new event, unless its deduplication key was already used.
+    /// Adds a new event to the commit, and stores it if it is durable. For a deduplication key that was already used,
+    /// returns the earlier event instead.
     private func place(_ event: Event) throws(SQLiteFailure) -> Appended {
         if let key = event.draft.deduplicationKey,
             let first = try firstSighting(of: key, event.draft.channel, event.timetoken.rawValue)

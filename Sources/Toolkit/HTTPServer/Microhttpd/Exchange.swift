@@ -245,7 +245,7 @@ extension Exchange {
         handle(request) { try match.plan.handler.start(request) }
     }
 
-    /// Decides on the response that `start` returns, or begins the rest of the work for it.
+    /// Passes the response of `start` to `decide`, or begins the rest of the work.
     private func handle(_ request: Request, _ start: () throws -> Handler.Reply) {
         do {
             let reply = try start()
@@ -256,7 +256,7 @@ extension Exchange {
         }
     }
 
-    /// Begins the rest of a handler's work. If the work is a task, returns when the task has finished or waits.
+    /// Begins the rest of a handler's work. A task runs until it finishes or suspends before this method returns.
     private func finish(_ reply: Handler.Reply, _ request: Request) {
         // After a pending reply, the connection may be suspended, or may already serve its next request.
         if !isSuspended, !isOver { core.move(peer, to: pump == nil ? .working : .body) }

@@ -1,8 +1,7 @@
 /// The function of a route that responds to a request.
 ///
 /// A handler has a synchronous start. If a request need not wait, the start can return the response, and no task is
-/// created. Otherwise the start returns the rest of the work, which the server runs in a task, or an operation whose
-/// result the server awaits without a task.
+/// created. Otherwise the start returns the rest of the work, which runs in a task, or an operation, which needs no task.
 ///
 /// The start, and the parts of the rest that do not leave the loop, run on the server's loop, so they must not block.
 /// Work that takes longer than about a millisecond must run on another thread. The task of the rest is cancelled when
@@ -39,8 +38,8 @@ public struct Handler: Sendable {
             }
         }
 
-        /// Returns the same reply with `transform` applied to its response. An error becomes the response, or the error,
-        /// of `recover`.
+        /// Returns a reply with `transform` applied to its response. If the work fails, `recover` returns the response or
+        /// throws an error.
         public func map(
             _ transform: @escaping @Sendable (Response) -> Response = { $0 },
             recover: @escaping Recovery
@@ -84,8 +83,7 @@ public struct Handler: Sendable {
 
 /// A reply that depends on the result of an operation, such as a commit that another thread makes.
 ///
-/// One object has everything that the operation needs until its end, because each further closure would be another
-/// allocation.
+/// One object holds the operation, the function that makes the reply, and the changes of the response.
 public final class PendingReply: Sendable {
     /// The changes of the response; see ``Handler/Reply/map(_:recover:)``.
     fileprivate typealias Changes = (transform: @Sendable (Response) -> Response, recover: Handler.Recovery)
@@ -104,7 +102,7 @@ public final class PendingReply: Sendable {
         self.changes = changes
     }
 
-    /// Returns the reply after the end of the operation.
+    /// Makes the reply. Call it only after the end of the operation.
     ///
     /// - Throws: the error of the operation, unless a function recovers from it.
     func reply() throws -> Handler.Reply {
