@@ -200,7 +200,8 @@ import Testing
             let next = try await revived.log.append([draft("next")], claim: nil).events[0].event
             #expect(next.timetoken > found.last!.timetoken)
             var repeated = draft("other text")
-            repeated.deduplicationKey = before[0].0.trimmingPrefix("\"").prefix { $0 != "x" }.description
+            repeated.deduplicationKey = try #require(before.first).0.trimmingPrefix("\"").prefix { $0 != "x" }
+                .description
             #expect(try await revived.log.append([repeated], claim: nil).events[0].isDuplicate)
             await revived.close()
             audited += found.count
