@@ -108,7 +108,7 @@ public struct EventDraft: Sendable {
     public var allowsBuiltInType = false
 
     /// The size of the event in bytes, as queues and buffers count it: the size of its texts and a fixed amount.
-    @inlinable public var weight: Int {
+    public var weight: Int {
         data.count + (meta?.count ?? 0) + (wire?.count ?? 0) + channel.name.utf8.count + type.utf8.count
             + (user?.utf8.count ?? 0) + echoes.reduce(0) { $0 + $1.utf8.count + 16 } + 160
     }

@@ -16,6 +16,14 @@ import Testing
         return (append.beforeRules, try append.outcome())
     }
 
+    /// Begins an emit of a message by `ben`, who may write in the channel.
+    private func started(_ room: Room) async throws -> StartedEmit {
+        try await room.establish("crew", .public)
+        _ = try await room.say("first", in: "crew", by: "ben")
+        var drafts = [Self.draft(by: "ben")]
+        return try room.chat.start(&drafts)
+    }
+
     @Test("stores durable events, in an app without records and in one with them", arguments: [false, true])
     func stores(hasRecords: Bool) async throws {
         try await Room.open { room in
@@ -36,10 +44,7 @@ import Testing
     @Test("stores nothing if the user was banned after the checks, and `finish` then rejects the emit")
     func banned() async throws {
         try await Room.open { room in
-            try await room.establish("crew", .public)
-            _ = try await room.say("first", in: "crew", by: "ben")
-            var drafts = [Self.draft(by: "ben")]
-            let emit = try room.chat.start(&drafts)
+            let emit = try await started(room)
             _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
             let (beforeRules, outcome) = try await append(emit)
             #expect(outcome == nil)
@@ -50,10 +55,7 @@ import Testing
     @Test("stores the events in `finish` if a record has changed but the user's rights have not")
     func checkedAgain() async throws {
         try await Room.open { room in
-            try await room.establish("crew", .public)
-            _ = try await room.say("first", in: "crew", by: "ben")
-            var drafts = [Self.draft(by: "ben")]
-            let emit = try room.chat.start(&drafts)
+            let emit = try await started(room)
             // A ban that ends again changes the records of the user's rights, but not the rights.
             _ = try await room.chat.restrict("ben", in: "crew", RestrictionRequest(isBan: true))
             _ = try await room.chat.lift(restrictionOf: "ben", in: "crew")

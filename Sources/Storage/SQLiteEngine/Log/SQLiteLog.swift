@@ -54,8 +54,7 @@ final class SQLiteLog: EventLog {
     }
 
     func appendAtOnce(_ drafts: inout [EventDraft], unlessChangedSince revision: Revision) -> [Event]? {
-        drafts.needCommit
-            ? nil : allocator.pass(&drafts, now: clock.now, unlessChangedSince: revision)
+        drafts.needCommit ? nil : allocator.pass(&drafts, now: clock.now, unlessChangedSince: revision)
     }
 
     func earlier(_ claim: Claim) async throws(ChatError) -> RepeatedAppend? {

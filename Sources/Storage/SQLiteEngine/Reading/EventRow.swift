@@ -25,6 +25,7 @@ enum EventRow {
     static func write(
         _ event: Event, channel: Int64, type: Int64, schemaType: Int64?, with insert: Statement
     ) throws(SQLiteFailure) {
+        // A local constant for the draft would copy all its fields.
         insert.bind(Int64(event.timetoken.rawValue), at: 1)
         insert.bind(channel, at: 2)
         insert.bind(event.draft.kind.rawValue, at: 3)

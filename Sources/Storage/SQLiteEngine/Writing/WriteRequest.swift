@@ -41,7 +41,7 @@ final class AppendRequest: WriteRequest {
         self.claim = claim
         self.revision = revision
         self.since = since
-        bytes = drafts.weight
+        bytes = drafts.reduce(0) { $0 + $1.weight }
         self.needsTransaction = needsTransaction
         self.completion = completion
     }

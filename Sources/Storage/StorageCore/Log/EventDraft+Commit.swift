@@ -6,7 +6,7 @@ extension EventDraft {
 }
 
 extension [EventDraft] {
-    // The following properties read the drafts in place. An iteration over the array would copy each draft.
+    // The next two properties read the drafts in place. An iteration over the array would copy each draft.
 
     /// True when appending the drafts changes the store.
     package var needCommit: Bool {
@@ -20,14 +20,6 @@ extension [EventDraft] {
         let drafts = span
         for index in drafts.indices where drafts[index].past != nil { return true }
         return false
-    }
-
-    /// The sum of the drafts' weights.
-    package var weight: Int {
-        let drafts = span
-        var sum = 0
-        for index in drafts.indices { sum += drafts[index].weight }
-        return sum
     }
 
     /// Makes the events of these drafts, and empties the array. Moving a draft into its event saves copying its fields.
