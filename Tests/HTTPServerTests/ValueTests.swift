@@ -1,6 +1,7 @@
-import HTTPServer
 import Testing
 import Text
+
+@testable import HTTPServer
 
 @Suite("A request") struct RequestTests {
     @Test("decodes its query in order, every value of a name") func query() {
@@ -11,6 +12,27 @@ import Text
         #expect(request.query["e"] == "😀")
         #expect(request.query.items.map(\.name) == ["a", "b", "a", "c", "", "e"])
         #expect(request.target == "/x?a=1&b=%26+%2B&a=2&c&=d&&e=%F0%9F%98%80")
+    }
+
+    @Test(
+        "has the path and the query of its target",
+        arguments: [
+            ("/a/b?c=d", "/a/b", "/a/b?c=d"), ("/a?", "/a", "/a"), ("/a", "/a", "/a"), ("/?a?b", "/", "/?a?b"),
+            ("http://h/a?b", "/a", "/a?b"), ("HTTPS://h", "/", "/"), ("*", "*", "*"), ("/é?x=1", "/é", "/é?x=1"),
+        ])
+    func target(_ text: String, _ path: String, _ pathAndQuery: String) {
+        let target = Array(text.utf8).withUnsafeBufferPointer { RequestTarget($0) }
+        #expect(target.problem == nil)
+        #expect(target.size == text.utf8.count)
+        #expect(target.text == pathAndQuery)
+        #expect(String(decoding: target.text.utf8.prefix(target.pathSize), as: UTF8.self) == path)
+    }
+
+    @Test("has the whole path of a target whose bytes are not UTF-8")
+    func targetOfOtherBytes() {
+        let target = (Array("/a".utf8) + [0xFF] + Array("b?c=d".utf8)).withUnsafeBufferPointer { RequestTarget($0) }
+        #expect(String(decoding: target.text.utf8.prefix(target.pathSize), as: UTF8.self) == "/a\u{FFFD}b")
+        #expect(target.query["c"] == "d")
     }
 
     @Test("refuses a broken query", arguments: ["a=%", "a=%4", "a=%GG", "%C3%28=1", "a=%FF"])

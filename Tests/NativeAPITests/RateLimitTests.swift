@@ -208,10 +208,16 @@ import Testing
             later.appRequestsPerSecond = 9
             api.service.keyring.replace(limits: later)
             #expect(await left() == #""key";r=0;t=1, "app";r=8;t=1"#)
+            // The requests of PubNub's clients count against the same meter.
+            let keyring = api.service.keyring
+            let app = try #require(keyring.apps.first)
+            let meters = try #require(keyring.keyset(subscribeKey: app.subscribeKey)?.record.meters)
+            #expect(meters === keyring.meters(of: app.id))
             later.keyRequestsPerSecond = 0
             later.appRequestsPerSecond = 0
-            api.service.keyring.replace(limits: later)
+            keyring.replace(limits: later)
             #expect(await left() == nil)
+            #expect(keyring.keyset(subscribeKey: app.subscribeKey)?.record.meters == nil)
         }
     }
 

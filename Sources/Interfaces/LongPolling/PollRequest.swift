@@ -3,36 +3,39 @@ public import ChatModel
 public import HTTPServer
 import Locking
 
-/// The selection, position and limits of a poll.
-public struct PollRequest: Sendable {
+/// The selection, position and limits of a poll. A class, because a request is passed on several times.
+public final class PollRequest: Sendable {
     /// The caller, which is checked again while the poll waits.
-    public var caller: Caller
+    public let caller: Caller
     /// The channels, types and filter of the events for which the poll waits.
-    public var selection: Selection
+    public let selection: Selection
     /// The channel groups that the poll follows; nil for none.
-    public var groups: GroupSelection?
+    public let groups: GroupSelection?
     /// The maximum number of events in a response.
-    public var limit: Int
+    public let limit: Int
     /// The position in the event log up to which the client has received events.
-    public var after: Timetoken
+    public let after: Timetoken
     /// The maximum time for which the poll waits for events, in whole seconds.
-    public var hold: Duration
+    public let hold: Duration
     /// Formats the response for the interface that received the request.
-    public var formatter: any PollFormatter
+    public let formatter: any PollFormatter
     /// The hub's count of audience changes (events that change who may read a channel), read before the user's channels
     /// were looked up (``LongPollTable/audienceChanges(in:)``); nil for a poll without a user.
-    public var audienceChanges: UInt64?
+    public let audienceChanges: UInt64?
 
-    /// Creates a poll that follows no groups.
+    /// Creates a poll. The parameters are the properties with the same names.
     public init(
-        caller: Caller, selection: Selection, limit: Int, after: Timetoken, hold: Duration, formatter: any PollFormatter
+        caller: Caller, selection: Selection, groups: GroupSelection? = nil, limit: Int, after: Timetoken,
+        hold: Duration, formatter: any PollFormatter, audienceChanges: UInt64? = nil
     ) {
         self.caller = caller
         self.selection = selection
+        self.groups = groups
         self.limit = limit
         self.after = after
         self.hold = hold
         self.formatter = formatter
+        self.audienceChanges = audienceChanges
     }
 }
 

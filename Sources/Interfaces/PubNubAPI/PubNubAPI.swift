@@ -148,16 +148,12 @@ public struct PubNubAPI: Sendable {
             }
         }
         let handler = Handler(starting: { request in
-            do {
-                let request = try WireRequest(request)
-                guard isUnknown(request, rule) else { return try begin(request) }
-                // Another node may have made the app a moment ago.
-                return .later {
-                    do { try await service.catchUp() } catch { return try refusal(error, in: family) }
-                    return try await begin(request).response()
-                }
-            } catch {
-                return .now(try refusal(error, in: family))
+            let request = WireRequest(request)
+            guard isUnknown(request, rule) else { return try begin(request) }
+            // Another node may have made the app a moment ago.
+            return .later {
+                do { try await service.catchUp() } catch { return try refusal(error, in: family) }
+                return try await begin(request).response()
             }
         })
         router.add(method, pattern, body: body, options: routeOptions(family), handler: handler)
@@ -166,7 +162,7 @@ public struct PubNubAPI: Sendable {
     /// True when other nodes use the store, and this node does not know the subscribe key of the request.
     private func isUnknown(_ request: WireRequest, _ rule: AccessRule?) -> Bool {
         guard service.isShared, let rule, let key = request.segment(rule.keyAt) else { return false }
-        return service.keyring.app(subscribeKey: key) == nil
+        return service.keyring.keyset(subscribeKey: key) == nil
     }
 
     /// Starts an action on the executor that suits the request.

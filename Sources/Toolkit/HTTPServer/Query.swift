@@ -30,18 +30,24 @@ public struct Query: Sendable, Equatable {
     /// Parses the text after the `?` of a request target. Returns `nil` if a percent escape is invalid or the decoded
     /// bytes are not UTF-8.
     public init?(parsing text: some Collection<UInt8>) {
+        guard let query = Array(text).withUnsafeBufferPointer({ Query($0) }) else { return nil }
+        self = query
+    }
+
+    /// Parses the bytes after the `?` of a request target; see ``init(parsing:)``.
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
         items = []
-        var start = text.startIndex
-        while start < text.endIndex {
-            let end = text[start...].firstIndex(of: 0x26) ?? text.endIndex
-            let pair = text[start..<end]
-            start = end == text.endIndex ? end : text.index(after: end)
-            guard !pair.isEmpty else { continue }
-            let equals = pair.firstIndex(of: 0x3D) ?? pair.endIndex
-            let rest = equals == pair.endIndex ? pair[equals...] : pair[pair.index(after: equals)...]
+        var start = 0
+        while start < text.count {
+            let end = text[start...].firstIndex(of: 0x26) ?? text.count
+            let equals = text[start..<end].firstIndex(of: 0x3D) ?? end
+            defer { start = end + 1 }
+            guard start < end else { continue }
             guard
-                let name = PercentEncoding.decode(pair[..<equals], plusIsSpace: true),
-                let value = PercentEncoding.decode(rest, plusIsSpace: true)
+                let name = PercentEncoding.text(
+                    decoding: UnsafeBufferPointer(rebasing: text[start..<equals]), plusIsSpace: true),
+                let value = PercentEncoding.text(
+                    decoding: UnsafeBufferPointer(rebasing: text[min(equals + 1, end)..<end]), plusIsSpace: true)
             else { return nil }
             if items.isEmpty { items.reserveCapacity(4) }
             items.append(Item(name: name, value: value))

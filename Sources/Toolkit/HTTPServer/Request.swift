@@ -12,25 +12,38 @@ public struct Request: Sendable {
     final class Head: Sendable {
         let id: String
         let method: HTTPMethod
-        let path: String
-        let queryText: String
+        /// Path and query as they were sent, without the question mark if the query is empty.
+        let target: String
+        /// The length of the path at the beginning of ``target``, in bytes of UTF-8.
+        let pathSize: Int
         @usableFromInline let headers: Headers
         let remoteAddress: RemoteAddress
         let isSecure: Bool
         let receivedAt: MonotonicTime
 
         init(
-            id: String, method: HTTPMethod, path: String, queryText: String, headers: Headers,
+            id: String, method: HTTPMethod, target: String, pathSize: Int, headers: Headers,
             remoteAddress: RemoteAddress, isSecure: Bool, receivedAt: MonotonicTime
         ) {
             self.id = id
             self.method = method
-            self.path = path
-            self.queryText = queryText
+            self.target = target
+            self.pathSize = pathSize
             self.headers = headers
             self.remoteAddress = remoteAddress
             self.isSecure = isSecure
             self.receivedAt = receivedAt
+        }
+
+        var path: String {
+            pathSize == target.utf8.count ? target : withPath { String(decoding: $0, as: UTF8.self) }
+        }
+
+        /// Calls `body` with the bytes of the path.
+        @inline(__always)
+        func withPath<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+            // On Linux, all strings are stored as UTF-8. `withUTF8` would need a copy of the string.
+            target.utf8.withContiguousStorageIfAvailable { body(UnsafeBufferPointer(rebasing: $0[..<pathSize])) }!
         }
     }
 
@@ -62,11 +75,12 @@ public struct Request: Sendable {
         _ method: HTTPMethod, _ target: String, headers: Headers = Headers(), body: [UInt8] = [],
         remoteAddress: RemoteAddress = .loopback, isSecure: Bool = false
     ) {
-        let mark = target.utf8.firstIndex(of: 0x3F)
-        let queryText = mark.map { String(target[target.index(after: $0)...]) } ?? ""
+        let mark = target.utf8.firstIndex(of: 0x3F) ?? target.utf8.endIndex
+        let path = target[..<mark]
+        let queryText = target[mark...].dropFirst()
         let head = Head(
             id: RequestID.accepted(headers["X-Request-Id"]) ?? RequestID.random(), method: method,
-            path: mark.map { String(target[..<$0]) } ?? target, queryText: queryText, headers: headers,
+            target: queryText.isEmpty ? String(path) : target, pathSize: path.utf8.count, headers: headers,
             remoteAddress: remoteAddress, isSecure: isSecure, receivedAt: .now)
         self.init(head: head, query: Query(parsing: queryText.utf8) ?? Query(), body: RequestBody(bytes: body))
     }
@@ -88,6 +102,9 @@ public struct Request: Sendable {
     /// The path as it was sent: percent-encoded, without the query.
     public var path: String { head.path }
 
+    /// The bytes of ``path``.
+    public var pathBytes: [UInt8] { head.withPath { Array($0) } }
+
     /// This request without its query parameters.
     public var withoutQuery: Request {
         var request = self
@@ -100,7 +117,7 @@ public struct Request: Sendable {
         var headers = head.headers
         headers.append(name: name, value: value)
         let head = Head(
-            id: head.id, method: head.method, path: head.path, queryText: head.queryText, headers: headers,
+            id: head.id, method: head.method, target: head.target, pathSize: head.pathSize, headers: headers,
             remoteAddress: head.remoteAddress, isSecure: head.isSecure, receivedAt: head.receivedAt)
         var request = Request(head: head, query: query, body: body)
         request.parameters = parameters
@@ -110,14 +127,12 @@ public struct Request: Sendable {
     }
 
     /// Path and query as they were sent.
-    public var target: String { head.queryText.isEmpty ? head.path : head.path + "?" + head.queryText }
+    public var target: String { head.target }
 
     /// True when the target is longer than 1 KiB, for instance because of a long list of names, or the body is
     /// longer than 16 KiB. Parsing such a request may take half a millisecond or more. It is handled as long work
     /// outside the loop, because all other requests wait while the loop is busy.
-    public var isLarge: Bool {
-        head.path.utf8.count + head.queryText.utf8.count > 1024 || body.bytes.count > 16 * 1024
-    }
+    public var isLarge: Bool { head.target.utf8.count > 1024 || body.bytes.count > 16 * 1024 }
 
     /// The header fields.
     @inlinable public var headers: Headers { head.headers }

@@ -5,7 +5,7 @@ extension Router {
     /// (decompression, the missing body of `HEAD`). A streamed route receives the request's body as one piece.
     public func respond(to request: Request) async -> Response {
         let router = RequestRouter(self)
-        let match = router.match(method: request.method, path: request.path, headers: request.headers)
+        let match = request.head.withPath { router.match(method: request.method, path: $0, headers: request.headers) }
         var response = await router.answer(request, match)
         router.finish(&response, to: request.head, plan: match.plan)
         response.headers.append(("X-Request-Id", request.id))

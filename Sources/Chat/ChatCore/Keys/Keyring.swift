@@ -11,7 +11,7 @@ import Synchronization
 public final class Keyring: Sendable {
     struct Contents {
         var apps: [AppID: AppRecord] = [:]
-        var bySubscribeKey: [ExactText: AppID] = [:]
+        var bySubscribeKey: [ExactText: Keyset] = [:]
         /// The apps that accept only events of declared types.
         var declaredOnly: Set<AppID> = []
         var keys: [RecordKey: APIKey] = [:]
@@ -44,6 +44,7 @@ public final class Keyring: Sendable {
                 events: RatePolicy(default: limits.appEventsPerDay, in: .seconds(24 * 3600)))
             forgetCallers()
             apps = apps.mapValues { metered($0, former: $0) }
+            bySubscribeKey = bySubscribeKey.mapValues { apps[$0.app].map(Keyset.init) ?? $0 }
             for key in keys.values { meter(key) }
         }
 
@@ -114,13 +115,13 @@ public final class Keyring: Sendable {
         mutating func put(_ app: AppRecord?, for id: AppID) {
             forgetCallers()
             let former = apps[id]
-            if let former, bySubscribeKey[ExactText(former.subscribeKey)] == id {
+            if let former, bySubscribeKey[ExactText(former.subscribeKey)]?.app == id {
                 bySubscribeKey[ExactText(former.subscribeKey)] = nil
             }
             let app = app.map { metered($0, former: former) }
             apps[id] = app
             if app?.requiresDeclaredTypes == true { declaredOnly.insert(id) } else { declaredOnly.remove(id) }
-            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = id }
+            if let app { bySubscribeKey[ExactText(app.subscribeKey)] = Keyset(app) }
             if app?.meters != nil || former?.meters != nil {
                 for key in keys.values where key.app == id { meter(key) }
             }
@@ -252,8 +253,8 @@ public final class Keyring: Sendable {
     public func meters(of app: AppID) -> RateMeters? { contents.withLock { $0.apps[app]?.meters } }
 
     /// Returns the app with this subscribe key; nil when there is none.
-    public func app(subscribeKey key: String) -> AppRecord? {
-        contents.withLock { contents in contents.bySubscribeKey[ExactText(key)].flatMap { contents.apps[$0] } }
+    public func keyset(subscribeKey key: String) -> Keyset? {
+        contents.withLock { $0.bySubscribeKey[ExactText(key)] }
     }
 
     /// Returns true when an app accepts only events of declared types.

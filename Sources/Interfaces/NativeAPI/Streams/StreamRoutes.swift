@@ -257,11 +257,9 @@ extension NativeAPI {
     private func order(
         _ wanted: FollowRequest, _ limit: Int, after position: Timetoken, _ formatter: NativePollFormatter
     ) -> PollRequest {
-        var order = PollRequest(
-            caller: wanted.caller, selection: wanted.selection, limit: limit, after: position, hold: limits.pollHold,
-            formatter: formatter)
-        (order.groups, order.audienceChanges) = (wanted.groups, wanted.audienceChanges)
-        return order
+        PollRequest(
+            caller: wanted.caller, selection: wanted.selection, groups: wanted.groups, limit: limit, after: position,
+            hold: limits.pollHold, formatter: formatter, audienceChanges: wanted.audienceChanges)
     }
 }
 

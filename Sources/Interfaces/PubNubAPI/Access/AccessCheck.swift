@@ -14,10 +14,9 @@ extension PubNubAPI {
     /// - Throws: `WireError` with status 403; `ChatError` when a rate is exceeded.
     func admit(_ request: inout WireRequest, _ rule: AccessRule?) throws -> AccessToken? {
         // A request with an unknown key is rejected by the call itself, with the error text of that call.
-        guard let rule, let key = request.segment(rule.keyAt), let app = service.keyring.app(subscribeKey: key) else {
-            return nil
-        }
-        let keyset = Keyset(record: app)
+        guard let rule, let key = request.segment(rule.keyAt),
+            let keyset = service.keyring.keyset(subscribeKey: key)
+        else { return nil }
         request.app = (keyset, rule.keyAt)
         request.request.annotations?.credential = keyset.app.name
         let token = keyset.record.requiresTokens ? try proof(of: request, rule, keyset.record) : nil

@@ -73,11 +73,10 @@ extension PubNubAPI {
         let formatter = SubscribeFormatter(wanted, print: print, service, shown: request.shownToken(tokens))
         var caller = chat.caller
         if let token = request.token { caller.expires = token.expires }
-        var order = PollRequest(
-            caller: caller, selection: wanted.selection, limit: Self.itemsMost,
-            after: max(min(wanted.cursor, watermark), oldest), hold: limits.pubnubPollHold, formatter: formatter)
-        order.groups = wanted.groups
-        if wanted.user != nil { order.audienceChanges = wanted.audienceChanges }
+        let order = PollRequest(
+            caller: caller, selection: wanted.selection, groups: wanted.groups, limit: Self.itemsMost,
+            after: max(min(wanted.cursor, watermark), oldest), hold: limits.pubnubPollHold, formatter: formatter,
+            audienceChanges: wanted.user == nil ? nil : wanted.audienceChanges)
         return (order, formatter)
     }
 
@@ -140,7 +139,7 @@ private final class SubscribeFormatter: PollFormatter {
     var needsRecheck: Bool { shown == nil && app?.requiresTokens == true }
 
     private var app: AppRecord? {
-        service.keyring.app(subscribeKey: reader.subscribeKey).flatMap { $0.id == reader.app ? $0 : nil }
+        service.keyring.keyset(subscribeKey: reader.subscribeKey).flatMap { $0.app == reader.app ? $0.record : nil }
     }
 
     private var tokenFault: WireError? { app.flatMap { shown?.fault(in: $0, service) } }

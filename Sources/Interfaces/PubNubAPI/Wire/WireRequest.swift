@@ -12,24 +12,21 @@ struct WireRequest: Sendable {
     /// The app that was found when the request was authorized, and the index of the path segment with its subscribe key;
     /// nil for a call that needs no authorization.
     var app: (keyset: Keyset, keyAt: Int)?
-    /// The path segments, still percent-encoded. The path is split first, and each segment is decoded when it is read,
-    /// so that a name may contain an encoded slash.
-    private let segments: [ArraySlice<UInt8>]
+    /// The path, percent-encoded. The path is split first, and each segment is decoded when it is read, so that a name
+    /// may contain an encoded slash.
     private let path: [UInt8]
+    /// The index in `path` of the slash before each segment and, at the end, the length of the path.
+    private let slashes: [Int]
 
-    init(_ request: Request) throws(WireError) {
+    init(_ request: Request) {
         self.request = request
-        var text = request.path
-        path = text.withUTF8 { Array(UnsafeBufferPointer(rebasing: $0.dropFirst())) }
-        var segments: [ArraySlice<UInt8>] = []
-        segments.reserveCapacity(8)
-        var start = 0
-        for index in path.indices where path[index] == UInt8(ascii: "/") {
-            segments.append(path[start..<index])
-            start = index + 1
-        }
-        segments.append(path[start...])
-        self.segments = segments
+        let path = request.pathBytes
+        var slashes: [Int] = []
+        slashes.reserveCapacity(8)
+        for index in path.indices where path[index] == UInt8(ascii: "/") { slashes.append(index) }
+        slashes.append(path.count)
+        self.path = path
+        self.slashes = slashes
     }
 
     var body: [UInt8] { request.body.bytes }
@@ -41,18 +38,18 @@ struct WireRequest: Sendable {
     // MARK: The path
 
     /// A path segment, decoded; nil when it is absent or cannot be decoded.
-    func segment(_ index: Int) -> String? {
-        index < segments.count ? PercentEncoding.decode(segments[index]) : nil
-    }
+    func segment(_ index: Int) -> String? { rawSegment(index).flatMap { PercentEncoding.decode($0) } }
 
     /// A path segment, still percent-encoded; nil when it is absent.
-    func rawSegment(_ index: Int) -> ArraySlice<UInt8>? { index < segments.count ? segments[index] : nil }
+    func rawSegment(_ index: Int) -> ArraySlice<UInt8>? {
+        index + 1 < slashes.count ? path[slashes[index] + 1..<slashes[index + 1]] : nil
+    }
 
     /// The path from the segment `index` on, decoded; nil when it cannot be decoded. The result may contain slashes,
     /// because clients may send slashes unescaped. The bytes need not be UTF-8.
     func rest(from index: Int) -> [UInt8]? {
-        guard index < segments.count else { return [] }
-        return PercentEncoding.decodeBytes(path[segments[index].startIndex...])
+        guard index + 1 < slashes.count else { return [] }
+        return PercentEncoding.decodeBytes(path[(slashes[index] + 1)...])
     }
 
     /// A list of names in a path segment, without duplicates. A single comma is an empty list.
@@ -62,8 +59,8 @@ struct WireRequest: Sendable {
     ///
     /// - Throws: `WireError.unreadable` for a segment that cannot be decoded.
     func names(_ index: Int) throws(WireError) -> [String] {
-        guard index < segments.count else { return [] }
-        guard let list = PercentEncoding.decode(segments[index]) else { throw .unreadable }
+        guard let segment = rawSegment(index) else { return [] }
+        guard let list = PercentEncoding.decode(segment) else { throw .unreadable }
         return list.split(separator: ",").map(String.init).withoutRepeats
     }
 
@@ -131,29 +128,14 @@ extension [String] {
     }
 }
 
-/// An app, found by the subscribe key in the path. A class, because the record is large and passed on several times.
-final class Keyset: Sendable {
-    let record: AppRecord
-
-    init(record: AppRecord) { self.record = record }
-
-    var app: AppID { record.id }
-
-    /// The caller for requests with the app's keys. The keys allow reading, writing and deleting, unless access tokens
-    /// restrict the request. The keys identify no user, and the user that a request names is not verified.
-    var caller: Caller {
-        Caller(app: app, credential: record.subscribeKey, scopes: [.emit, .read, .manage], meters: record.meters)
-    }
-
+extension Keyset {
     /// Requires that a request has the app's publish key.
     ///
     /// - Throws: `WireError.invalidKey` when `publishKey` is nil or is not the app's publish key.
     func require(publishKey: String?) throws(WireError) {
         guard let publishKey, ExactText(publishKey) == ExactText(record.publishKey) else { throw .invalidKey }
     }
-}
 
-extension Keyset {
     /// The caller for changes of a message. If the token does not permit managing the channel, the caller is a user,
     /// who may not change the messages of others. Any other caller may change all messages.
     func caller(of request: WireRequest, in channel: String) -> Caller {
@@ -169,10 +151,10 @@ extension PubNubAPI {
     /// - Throws: `WireError.invalidSubscribeKey` for an absent or unknown key.
     func keyset(of request: WireRequest, at index: Int) throws(WireError) -> Keyset {
         if let app = request.app, app.keyAt == index { return app.keyset }
-        guard let app = request.segment(index).flatMap({ service.keyring.app(subscribeKey: $0) }) else {
+        guard let keyset = request.segment(index).flatMap({ service.keyring.keyset(subscribeKey: $0) }) else {
             throw .invalidSubscribeKey
         }
-        return Keyset(record: app)
+        return keyset
     }
 
     func chat(_ keyset: Keyset, for request: WireRequest) -> ChatAccess {

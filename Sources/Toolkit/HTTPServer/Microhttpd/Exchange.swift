@@ -72,11 +72,11 @@ extension Exchange {
         let client = core.options.isTrustedProxy.map { peer.address.client(headers, isTrusted: $0) } ?? peer.address
         let id = fields.hasRequestID ? RequestID.accepted(headers["X-Request-Id"]) : nil
         let head = Request.Head(
-            id: id ?? core.makeRequestID(), method: method, path: target.path, queryText: target.queryText,
+            id: id ?? core.makeRequestID(), method: method, target: target.text, pathSize: target.pathSize,
             headers: headers, remoteAddress: client, isSecure: core.isSecure, receivedAt: .now)
         self.head = head
         peer.received &+= UInt64(header.count) &+ fields.bodyBytesOnWire
-        let match = core.router.match(method: method, path: target.path, headers: headers)
+        let match = head.withPath { core.router.match(method: method, path: $0, headers: headers) }
         self.match = match
         if let problem = fields.framingProblem { return refuse(problem.problem) }
         if let problem = oversize(headerSize: header.count, method: method) { return refuse(problem) }

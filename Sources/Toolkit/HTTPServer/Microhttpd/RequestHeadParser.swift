@@ -105,27 +105,23 @@ struct RequestHeadParser {
         return found != 0
     }
 
+    /// Reads the decimal digits of a `Content-Length`. Refuses other characters, and a number that exceeds 64 bits.
     private mutating func readLength(_ value: UnsafeRawBufferPointer) {
         fields.lengths += 1
-        guard let length = Self.number(value) else { return refuse("Content-Length is not a number") }
+        let digits = Self.trimmed(value)
+        var length: UInt64 = 0
+        var isNumber = !digits.isEmpty
+        for digit in digits {
+            let (tens, isTooLarge) = length.multipliedReportingOverflow(by: 10)
+            let (sum, overflows) = tens.addingReportingOverflow(UInt64(digit &- 0x30))
+            if !(0x30...0x39 ~= digit) || isTooLarge || overflows { isNumber = false }
+            length = sum
+        }
+        guard isNumber else { return refuse("Content-Length is not a number") }
         if let earlier = fields.contentLength, earlier != length {
             refuse("Content-Length was sent twice with different values")
         }
         fields.contentLength = length
-    }
-
-    /// The number that decimal digits express; nil if there are other characters or the number exceeds 64 bits.
-    private static func number(_ value: UnsafeRawBufferPointer) -> UInt64? {
-        let digits = trimmed(value)
-        var number: UInt64 = 0
-        for digit in digits {
-            guard 0x30...0x39 ~= digit else { return nil }
-            let (tens, isTooLarge) = number.multipliedReportingOverflow(by: 10)
-            let (sum, overflows) = tens.addingReportingOverflow(UInt64(digit - 0x30))
-            if isTooLarge || overflows { return nil }
-            number = sum
-        }
-        return digits.isEmpty ? nil : number
     }
 
     private mutating func readTransferEncoding(_ text: String) {
@@ -195,44 +191,49 @@ struct RequestHeadParser {
 struct RequestTarget {
     /// The length of the target in bytes.
     let size: Int
-    let path: String
-    let queryText: String
+    /// Path and query as they were sent, without the question mark if the query is empty.
+    let text: String
+    /// The length of the path at the beginning of ``text``, in bytes of UTF-8.
+    let pathSize: Int
     let query: Query
-    /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is set.
+    /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is valid.
     let problem: StaticString?
 }
 
 extension RequestTarget {
     /// Splits a target. The text is copied.
     init(_ target: UnsafeBufferPointer<UInt8>) {
-        let rest = target.first == 0x2F ? target[...] : Self.pathOfAbsoluteForm(target) ?? target[...]
-        let mark = rest.firstIndex(of: 0x3F) ?? rest.endIndex
-        let queryBytes = mark == rest.endIndex ? rest[mark...] : rest[(mark + 1)...]
-        let path = rest.isEmpty && !target.isEmpty ? "/" : String(decoding: rest[..<mark], as: UTF8.self)
-        let queryText = queryBytes.isEmpty ? "" : String(decoding: queryBytes, as: UTF8.self)
-        let query = queryBytes.isEmpty ? Query() : Query(parsing: queryBytes)
+        let rest = target.first == 0x2F ? target : Self.pathOfAbsoluteForm(target) ?? target
+        let mark = rest.firstIndex(of: 0x3F) ?? rest.count
+        let queryBytes = UnsafeBufferPointer(rebasing: rest[min(mark + 1, rest.count)...])
+        let shown = queryBytes.isEmpty ? UnsafeBufferPointer(rebasing: rest[..<mark]) : rest
+        let text = rest.isEmpty && !target.isEmpty ? "/" : String(decoding: shown, as: UTF8.self)
+        // Bytes that are not UTF-8 have become longer.
+        let utf8 = text.utf8
+        let pathSize =
+            utf8.count == shown.count
+            ? mark : utf8.distance(from: utf8.startIndex, to: utf8.firstIndex(of: 0x3F) ?? utf8.endIndex)
+        let query = queryBytes.isEmpty ? Query() : Query(queryBytes)
         let problem: StaticString?
         // Examines all bytes, so that the compiler can examine many at the same time.
         if target.reduce(0, { $0 | (ASCII.isControl($1) || $1 == 0x20 ? 1 : 0) }) != 0 {
             problem = "The request target contains a space or a control character; percent-encode it"
-        } else if path.utf8.first != 0x2F, path != "*" || target.count != 1 {
+        } else if utf8.first != 0x2F, target.count != 1 || text != "*" {
             problem = "The path in the request line must begin with a slash"
         } else {
             problem = query == nil ? "The query has an invalid percent-encoding or is not UTF-8" : nil
         }
-        self.init(
-            size: target.count, path: path, queryText: queryText, query: query ?? Query(), problem: problem)
+        self.init(size: target.count, text: text, pathSize: pathSize, query: query ?? Query(), problem: problem)
     }
 
-    /// Returns the path of a target in absolute form, `http://host/path`, which is empty without a slash; `nil` for
-    /// other forms. Clients send the absolute form to proxies, but servers must also accept it (RFC 9112, 3.2.2).
-    private static func pathOfAbsoluteForm(
-        _ target: UnsafeBufferPointer<UInt8>
-    ) -> Slice<UnsafeBufferPointer<UInt8>>? {
+    /// Returns the path and query of a target in absolute form, `http://host/path`, which are empty without a slash;
+    /// `nil` for other forms. Clients send the absolute form to proxies, but servers must also accept it (RFC 9112,
+    /// 3.2.2).
+    private static func pathOfAbsoluteForm(_ target: UnsafeBufferPointer<UInt8>) -> UnsafeBufferPointer<UInt8>? {
         for scheme in ["http://", "https://"] where target.count > scheme.utf8.count {
-            let start = target.startIndex + scheme.utf8.count
+            let start = scheme.utf8.count
             guard target[..<start].elementsEqual(scheme.utf8, by: { ASCII.lowercased($0) == $1 }) else { continue }
-            return target[(target[start...].firstIndex(of: 0x2F) ?? target.endIndex)...]
+            return UnsafeBufferPointer(rebasing: target[(target[start...].firstIndex(of: 0x2F) ?? target.endIndex)...])
         }
         return nil
     }

@@ -73,7 +73,8 @@ extension ServerCore {
         let id = makeRequestID()
         let method = HTTPMethod(rawValue: String(decoding: words[0], as: UTF8.self))
         let target = words[1].withUnsafeBufferPointer { RequestTarget($0) }
-        let match = router.match(method: method, path: target.path, headers: Headers())
+        let path = Array(target.text.utf8.prefix(target.pathSize))
+        let match = path.withUnsafeBufferPointer { router.match(method: method, path: $0, headers: Headers()) }
         let response = router.answer(to: problem, plan: match.plan, requestID: id)
         return RawResponse.message(response, isHead: method == .head, requestID: id, date: date.updated())
     }

@@ -10,12 +10,10 @@ final class RequestRouter: Sendable {
 }
 
 extension RequestRouter {
-    func match(method: HTTPMethod, path: String, headers: Headers) -> RouteMatch {
-        var path = path
-        return path.withUTF8 { match(method: method, path: $0, headers: headers) }
-    }
-
-    private func match(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RouteMatch {
+    /// Returns the route of a request, or a route that answers with the reason why there is none.
+    ///
+    /// - Parameter path: the raw, percent-encoded path.
+    func match(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RouteMatch {
         guard table.hosts.allows(headers) else {
             return instead(of: nil) { _ in throw Problem.misdirectedRequest(host: headers["Host"] ?? "") }
         }
@@ -148,6 +146,6 @@ extension RequestRouter {
         observer(
             Router.Outcome(
                 method: method, plan: plan, status: response.status,
-                nanoseconds: MonotonicTime.now.nanoseconds(since: receivedAt), bodyBytes: bytes))
+                nanoseconds: MonotonicTime.now.nanoseconds(since: receivedAt), bodyBytes: bytes, route: plan.route))
     }
 }

@@ -34,7 +34,7 @@ public struct Router: Sendable {
         public var pattern: RoutePattern? { plan.pattern }
         /// The index of the route, or of the first route with its pattern, in ``Router/routes``; `nil` when no route
         /// was found.
-        public var route: Int? { plan.route }
+        public let route: Int?
     }
 
     /// The prefix of the URL `/problems/<code>` in the `type` of a problem: the public address of the server, without a
