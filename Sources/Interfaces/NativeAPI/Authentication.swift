@@ -224,7 +224,7 @@ extension NativeAPI {
     ///   not depend on the reason. `.malformed` for a credential in the URL, because logs and browser histories store
     ///   URLs. `.forbidden` for a cookie that another site's page sent.
     func caller(of request: Request) throws(ChatError) -> Caller {
-        try Self.refuseCredentials(in: request.query)
+        if !request.query.items.isEmpty { try Self.refuseCredentials(in: request.query) }
         if let caller = try bearer(request.headers) { return caller }
         if let caller = try signedInCaller(of: request) { return caller }
         throw ChatError(

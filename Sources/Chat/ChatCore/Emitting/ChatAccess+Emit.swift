@@ -50,7 +50,30 @@ extension ChatAccess {
         try admit(&drafts)
         // An event log that several nodes share cannot append at once.
         guard claim == nil, !service.isShared else { return .checked(drafts) }
-        return try startAppend(&drafts)
+        // The drafts without the rules of their channels, for `store`; nil if there are no rules.
+        var checked: [EventDraft]?
+        let revision: Revision
+        if let known = service.accessCache.revisionIfNoRules(of: app) {
+            revision = known
+        } else {
+            let unchanged = drafts
+            guard let known = try applyKnownRules(to: &drafts) else { return .checked(unchanged) }
+            (checked, revision) = (unchanged, known)
+        }
+        let log = log  // A copy for the closure, which would otherwise copy the whole `ChatAccess`.
+        if !drafts.contains(where: { $0.retention == .kept }),
+            let events = try service.traced("append", { log.appendAtOnce(&drafts, unlessChangedSince: revision) })
+        {
+            let outcome = AppendOutcome(events: AppendedEvents(new: events))
+            service.eventTypes.inspectAppended(outcome)
+            return .emitted(outcome)
+        }
+        // A traced append runs in a task, which measures its time.
+        guard service.tracer == nil else { return .checked(checked ?? drafts) }
+        return .appendable(
+            DraftAppend(
+                drafts, to: log, unlessChangedSince: revision, checked: checked ?? drafts,
+                eventTypes: service.eventTypes))
     }
 
     /// Completes an emit that ``start(_:claim:)`` began. When this method returns, the durable events are stored, and
@@ -155,37 +178,6 @@ extension ChatAccess {
             }
         service.eventTypes.inspectAppended(outcome)
         return outcome
-    }
-
-    /// Applies the rules of the channels if they are in memory. Then appends ephemeral drafts, if the event log need not
-    /// wait. Returns `.checked` if a rule must be read or there is a tracer, and `.appendable` if only the append is left.
-    ///
-    /// - Throws: `.forbidden`.
-    private func startAppend(_ drafts: inout [EventDraft]) throws(ChatError) -> StartedEmit {
-        // The drafts without the rules, for `store`; nil if there are no rules.
-        var checked: [EventDraft]?
-        let revision: Revision
-        if let known = service.accessCache.revisionIfNoRules(of: app) {
-            revision = known
-        } else {
-            let unchanged = drafts
-            guard let known = try applyKnownRules(to: &drafts) else { return .checked(unchanged) }
-            (checked, revision) = (unchanged, known)
-        }
-        let log = log  // A copy for the closure, which would otherwise copy the whole `ChatAccess`.
-        if !drafts.contains(where: { $0.retention == .kept }),
-            let events = try service.traced("append", { log.appendAtOnce(&drafts, unlessChangedSince: revision) })
-        {
-            let outcome = AppendOutcome(events: AppendedEvents(new: events))
-            service.eventTypes.inspectAppended(outcome)
-            return .emitted(outcome)
-        }
-        // A traced append runs in a task, which measures its time.
-        guard service.tracer == nil else { return .checked(checked ?? drafts) }
-        return .appendable(
-            DraftAppend(
-                drafts, to: log, unlessChangedSince: revision, checked: checked ?? drafts,
-                eventTypes: service.eventTypes))
     }
 
     /// Returns the events that an earlier emit with this claim stored; nil when there was none. See

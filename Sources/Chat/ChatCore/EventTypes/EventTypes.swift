@@ -91,18 +91,6 @@ public final class EventTypes: Sendable {
         contents.withLock { $0[app]?.entries[ExactText(name)] }
     }
 
-    /// Returns the validator of a declared type and the retention of its events; nil when the app has not declared the
-    /// type. Unlike ``entry(_:in:)``, copies no description of the type.
-    private func rule(of name: String, in app: AppID) -> (validator: SchemaValidator?, retention: Duration?)? {
-        guard isUsed.load(ordering: .acquiring) else { return nil }
-        return contents.withLock { contents in
-            guard let entries = contents[app]?.entries, let index = entries.index(forKey: ExactText(name)) else {
-                return nil
-            }
-            return (entries.values[index].validator, entries.values[index].type.settings.retention)
-        }
-    }
-
     /// The types that an app has declared, in no particular order.
     func declared(in app: AppID) -> [EventType] {
         contents.withLock { contents in (contents[app]?.entries.values).map { $0.map(\.type) } ?? [] }
@@ -136,7 +124,17 @@ extension EventTypes {
         if draft.allowsBuiltInType, let validator = BuiltInValidators.all[ExactText(type)] {
             return (try validator.admit(draft.data, within: &work), nil)
         }
-        guard let rule = rule(of: type, in: app) else {
+        var rule: (validator: SchemaValidator?, retention: Duration?)?
+        if isUsed.load(ordering: .acquiring) {
+            // Unlike ``entry(_:in:)``, copies no description of the type.
+            rule = contents.withLock { contents in
+                guard let entries = contents[app]?.entries, let index = entries.index(forKey: ExactText(type)) else {
+                    return nil
+                }
+                return (entries.values[index].validator, entries.values[index].type.settings.retention)
+            }
+        }
+        guard let rule else {
             // An event without a type has the type `BuiltInTypes.custom`, and counts as undeclared.
             guard keyring.requiresDeclaredTypes(app), type == BuiltInTypes.custom || !Self.isBuiltIn(type) else {
                 return (nil, nil)

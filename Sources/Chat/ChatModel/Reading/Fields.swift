@@ -17,8 +17,13 @@ public struct Fields: Sendable {
     /// - Throws: the errors of ``document(_:limits:)``; `ChatError` `.malformed` when the body is not an object or has
     ///   unknown members.
     public init(_ body: [UInt8], limits: Limits, known: [String]?) throws {
-        try Self.requireContent(of: body)
-        let object = try JSONMembers(parsing: body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
+        let object: JSONMembers?
+        do throws(JSONError) {
+            object = try JSONMembers(parsing: body, limits: JSONLimits(depth: limits.jsonDepth), numbers: .lenient)
+        } catch {
+            try Self.requireContent(of: body)
+            throw error
+        }
         guard let object else { throw Self.noObject(try Self.parse(body, limits: limits).text, at: "#") }
         try self.init(object, pointer: "#", known: known)
     }

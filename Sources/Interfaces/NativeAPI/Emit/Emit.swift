@@ -186,22 +186,22 @@ extension NativeAPI {
     /// Counts the emitted events, and returns the response.
     private func counted(_ outcome: AppendOutcome, of emitRequest: EmitRequest, for caller: Caller) -> Response {
         metrics.countEmitted(outcome)
-        return Self.printed(emitRequest, outcome, for: caller)
-    }
-
-    private static func printed(_ emitRequest: EmitRequest, _ outcome: AppendOutcome, for caller: Caller) -> Response {
-        if emitRequest.shape == .message { return sentMessage(emitRequest, outcome, for: caller) }
+        if emitRequest.shape == .message { return Self.sentMessage(emitRequest, outcome, for: caller) }
         var writer = JSONWriter(capacity: 192 * outcome.events.count + 16)
-        switch emitRequest.shape {
-        case .one, .message: print(outcome.events[0], outcome, to: &writer)
-        case .list:
-            writer.beginObject()
+        writer.beginObject()
+        if emitRequest.shape == .list {
             writer.key("events")
             writer.beginArray()
-            for event in outcome.events { print(event, outcome, to: &writer) }
+            for event in outcome.events {
+                writer.beginObject()
+                Self.printAppended(of: event, outcome, to: &writer)
+                writer.endObject()
+            }
             writer.endArray()
-            writer.endObject()
+        } else {
+            Self.printAppended(of: outcome.events[0], outcome, to: &writer)
         }
+        writer.endObject()
         return .json(writer.bytes, status: emitRequest.status, headers: emitRequest.headers(of: outcome))
     }
 
@@ -224,12 +224,6 @@ extension NativeAPI {
         return .json(
             body.bytes, status: emitRequest.status,
             headers: emitRequest.headers(of: outcome) + [(name: "ETag", value: EntityTag.quoted(message.etag))])
-    }
-
-    private static func print(_ appended: Appended, _ outcome: AppendOutcome, to writer: inout JSONWriter) {
-        writer.beginObject()
-        printAppended(of: appended, outcome, to: &writer)
-        writer.endObject()
     }
 
     /// Prints the members for one event in the response to an emit: its id, timetoken, channel and type, and whether it
