@@ -93,7 +93,7 @@ import Testing
             return code == 0 && address.sin_family == sa_family_t(AF_INET) ? address.sin_port : nil
         }
         let own = port(wire.descriptor) { getsockname($0, $1, &$2) }
-        return (0..<4096).first { own != nil && port($0, { getpeername($0, $1, &$2) }) == own }
+        return (0..<65_536).first { own != nil && port($0, { getpeername($0, $1, &$2) }) == own }
     }
 
     /// A body that is short enough to be held.

@@ -151,7 +151,9 @@ extension NativeAPI {
         let started = try chat.start(&emitRequest.drafts)
         if case .emitted(let outcome) = started { return .now(counted(outcome, of: emitRequest, for: caller)) }
         guard case .appendable(let append) = started else { return finished(started, emitRequest, chat) }
-        return .after(append.begin) { [emitRequest] in
+        // A short request has a short response.
+        let isShort = emitRequest.shape == .one || emitRequest.shape == .message && request.body.bytes.count <= 256
+        return .after(append.begin, isShort: isShort) { [emitRequest] in
             guard let outcome = try append.outcome() else { return finished(append.beforeRules, emitRequest, chat) }
             return .now(counted(outcome, of: emitRequest, for: chat.caller))
         }

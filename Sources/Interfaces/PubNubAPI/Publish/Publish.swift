@@ -136,7 +136,7 @@ extension PubNubAPI {
         guard case .appendable(let append) = started else {
             return .later { Self.sent(try await chat.finish(started)) }
         }
-        return .after(append.begin) {
+        return .after(append.begin, isShort: true) {
             guard let outcome = try append.outcome() else {
                 return .later { Self.sent(try await chat.finish(append.beforeRules)) }
             }

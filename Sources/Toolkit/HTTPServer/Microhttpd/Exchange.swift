@@ -33,6 +33,11 @@ final class Exchange: @unchecked Sendable {
     private var decision: Response?
     private var drained = 0
     private var isSuspended = false
+    /// True while the handler waits for an operation whose response will be short.
+    private var mayDetach = false
+    /// True when the library regards the request as complete, although its response is not known yet; see
+    /// ``ServerCore/detach(_:)``.
+    private(set) var isDetached = false
     private var hasClientLeft = false
     private var isAbandoned = false
     private var isOver = false
@@ -122,7 +127,11 @@ extension Exchange {
         guard !isAbandoned else { return .NO }
         // Taken out of the exchange, so that header fields are added in place.
         guard var response = decision.take() else {
-            suspend()
+            if mayDetach, core.detach(self) {
+                isDetached = true
+            } else {
+                suspend()
+            }
             return .YES
         }
         return reply(&response)
@@ -132,8 +141,13 @@ extension Exchange {
     /// close the connection after this call.
     func completed(_ code: MHD_RequestTerminationCode) {
         guard !isOver else { return }
-        isOver = true
         core.endPlaceholder(of: peer)
+        if isDetached, code == .REQUEST_TERMINATED_COMPLETED_OK {
+            core.reclaim(from: peer)?.giveUp()
+            return
+        }
+        if isDetached { core.detachedEnded() }
+        isOver = true
         task?.cancel()
         task = nil
         deferred?.disconnected()
@@ -262,6 +276,7 @@ extension Exchange {
         if !isSuspended, !isOver { core.move(peer, to: pump == nil ? .working : .body) }
         core.handlerBegan()
         if case .pending(let pending) = reply {
+            mayDetach = pending.isShort
             let end: @Sendable () -> Void = { [self] in
                 handle(request) { try pending.reply() }
                 core.handlerEnded()
@@ -291,11 +306,21 @@ extension Exchange {
         decide(response(to: problem))
     }
 
+    @inline(__always)  // Otherwise the response is copied.
     func decide(_ response: consuming Response) {
         guard !isOver, decision == nil else { return }
         deferred = nil
         decision = response
-        resume()
+        isDetached ? sendDetached() : resume()
+    }
+
+    /// Sends the response of a request that the library regards as complete.
+    private func sendDetached() {
+        guard var response = decision.take() else { return }
+        finish(&response)
+        isOver = true
+        task = nil
+        core.send(response, ofDetached: self)
     }
 
     private func suspend() {
@@ -316,7 +341,7 @@ extension Exchange {
 
     /// Handles a client that has closed its side of the connection while the request was being processed.
     func clientLeft() {
-        guard isSuspended else { return }
+        guard isSuspended || isDetached else { return }
         hasClientLeft = true
         task?.cancel()
         pump?.fail(CancellationError())

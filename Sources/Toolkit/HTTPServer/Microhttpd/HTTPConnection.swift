@@ -50,8 +50,10 @@ final class HTTPConnection {
     /// True when the library must not close the descriptor, because the lender has taken it back.
     var isReturned = false
     /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
-    /// counted.
+    /// counted, which is true for encrypted connections and for those with long headers.
     var countedBytes: UInt64?
+    /// True when the library was told that nothing has arrived, because a detached request has no response yet.
+    var hasRefusedInput = false
     /// True while ``HeldResponses`` contains a response of this connection.
     var hasHeldResponse = false
     /// An upper bound for the memory, in bytes, that the kernel uses for what the client has not acknowledged.
@@ -68,7 +70,7 @@ final class HTTPConnection {
         received = incoming.received
         hasLongHeaders = incoming.hasLongHeaders
         lender = incoming.lender
-        if lender != nil, LongHeaders.isPossible { countedBytes = incoming.received }
+        if LongHeaders.isPossible, !core.isSecure, !hasLongHeaders { countedBytes = incoming.received }
     }
 
     /// True until the header of the next or current request is complete.
@@ -108,12 +110,16 @@ final class HTTPConnection {
     ///
     /// The kernel is asked only if the responses since the last question could fill the smallest buffer.
     func willAccept(_ count: Int) -> Bool {
-        let size = count + Self.overhead
-        if unacknowledged > Self.acceptedBytes - size {
-            guard Socket.hasSentEverything(descriptor) else { return false }
-            unacknowledged = 0
-        }
-        unacknowledged += size
+        guard mayAccept(count) else { return false }
+        unacknowledged += count + Self.overhead
+        return true
+    }
+
+    /// Returns true if ``willAccept(_:)`` would, without counting the response as sent.
+    func mayAccept(_ count: Int) -> Bool {
+        guard unacknowledged > Self.acceptedBytes - count - Self.overhead else { return true }
+        guard Socket.hasSentEverything(descriptor) else { return false }
+        unacknowledged = 0
         return true
     }
 
@@ -195,6 +201,26 @@ extension HTTPConnection: LoopSource {
         hasEnded = true
         stream?.close(.peerDisconnected)
         exchange?.clientLeft()
+    }
+}
+
+/// The connections that the library owns, by descriptor. Descriptors are small numbers, so no hash is needed.
+struct ConnectionTable {
+    private var slots: [HTTPConnection?] = []
+    /// The number of connections.
+    private(set) var count = 0
+
+    /// All connections, in the order of their descriptors.
+    var all: [HTTPConnection] { slots.compactMap(\.self) }
+
+    subscript(descriptor: Int32) -> HTTPConnection? {
+        get { slots.indices.contains(Int(descriptor)) ? slots[Int(descriptor)] : nil }
+        set {
+            let index = Int(descriptor)
+            if index >= slots.count { slots.append(contentsOf: repeatElement(nil, count: index + 1 - slots.count)) }
+            count += (newValue == nil ? 0 : 1) - (slots[index] == nil ? 0 : 1)
+            slots[index] = newValue
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CMicrohttpd
 import Glibc
+import Logging
 
 /// The short responses of this iteration of the loop, which are not yet sent.
 ///
@@ -24,6 +25,8 @@ struct HeldResponses {
     fileprivate static let mostResponses = 32
     /// The maximum number of bytes of one response.
     fileprivate static let mostBytes = HTTPConnection.acceptedBytes
+    /// The number of bytes of a short response; see ``Handler/Reply/after(_:isShort:conclude:)``.
+    fileprivate static let shortBytes = 1024
 
     /// The responses in the order in which they were made. `end` is the index after the response's last byte.
     fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
@@ -67,18 +70,26 @@ extension ServerCore {
         guard capacity <= HeldResponses.mostBytes, peer.willAccept(capacity), let placeholder = placeholder.response,
             MHD_queue_response(exchange.connection, 200, placeholder) == .YES
         else { return nil }
+        held.placeholders.append(peer.descriptor)
+        write(response, body, of: exchange, head, capacity: capacity, isLast: isLast)
+        return .YES
+    }
+
+    /// Adds a response to the held responses.
+    private func write(
+        _ response: Response, _ body: UnsafeRawBufferPointer, of exchange: Exchange, _ head: Request.Head,
+        capacity: Int, isLast: Bool
+    ) {
         let date = date.updated().text
         let written = held.bytes.append(capacity: capacity) {
             $0.begin(status: response.status, date: date, closing: isLast)
             $0.write(response.headers)
             $0.end(requestID: head.id, contentLength: response.status == 204 ? nil : body.count)
-            if !isHead { $0.write(body) }
+            if head.method != .head { $0.write(body) }
         }
         if written.hasDroppedFields { logDroppedFields(of: exchange) }
-        held.responses.append((peer, held.bytes.count))
-        held.placeholders.append(peer.descriptor)
-        peer.hasHeldResponse = true
-        return .YES
+        held.responses.append((exchange.peer, held.bytes.count))
+        exchange.peer.hasHeldResponse = true
     }
 
     /// Records that the request of a connection has ended, and that the library writes no more of its placeholder.
@@ -122,6 +133,80 @@ extension ServerCore {
         if peer.hasHeldResponse { sendHeldResponses() }
         peer.librarySends()
         return false
+    }
+}
+
+// MARK: - Detached requests
+
+extension ServerCore {
+    /// Lets the library regard a request as complete before its response is known. The library gets a placeholder, and
+    /// ``send(_:ofDetached:)`` later sends the response. A suspended connection would cost three more system calls.
+    ///
+    /// Until the response is sent, the library cannot read the next request (``refuseInput(of:)``).
+    ///
+    /// Returns false, and does nothing, if the request must be suspended instead: on an encrypted connection, if the
+    /// connection ends with this request, if the library may already have read bytes of the next request, or if the
+    /// socket may not accept a short response.
+    func detach(_ exchange: Exchange) -> Bool {
+        let peer = exchange.peer
+        guard HeldResponses.isPossible, !isSecure, !isDraining, !exchange.isHTTP10, let head = exchange.head,
+            head.method != .head, !head.wantsClose, peer.countedBytes == peer.received,
+            peer.mayAccept(HeldResponses.shortBytes), let placeholder = Placeholder.response.response,
+            MHD_queue_response(exchange.connection, 200, placeholder) == .YES
+        else { return false }
+        held.placeholders.append(peer.descriptor)
+        detachedRequests += 1
+        return true
+    }
+
+    /// Records that a detached request has its response, or that its connection has ended.
+    func detachedEnded() { detachedRequests -= 1 }
+
+    /// Holds the response to a detached request until the end of the iteration.
+    func send(_ response: Response, ofDetached exchange: Exchange) {
+        let peer = exchange.peer
+        detachedEnded()
+        peer.exchange = nil
+        guard !peer.isSilenced, let head = exchange.head else { return }
+        guard response.body.isWhole else {
+            logger.error("ended a connection: the response to a detached request is not in memory")
+            return peer.cut()
+        }
+        if peer.hasHeldResponse || held.responses.count == HeldResponses.mostResponses { sendHeldResponses() }
+        response.body.withWholeBytes { body in
+            counters.bodyBytesSent += UInt64(body.count)
+            let capacity =
+                HeadWriter.capacity(for: response.headers) + HeadWriter.capacity(forEndWith: head.id) + body.count
+            // If this returns false, the kernel's buffer is probably larger than the smallest one.
+            _ = peer.willAccept(capacity)
+            write(response, body, of: exchange, head, capacity: capacity, isLast: isDraining)
+        }
+        move(peer, to: .idle)  // Ends the connection if the server is draining.
+        if peer.hasRefusedInput { connectionsWithInput.append(peer) }
+    }
+
+    /// Leaves what the client has sent in the socket, and reports to the library that nothing has arrived. Returns the
+    /// result of the C library's `recv`.
+    func refuseInput(of exchange: Exchange) -> Int {
+        let peer = exchange.peer
+        peer.hasRefusedInput = true
+        var byte: UInt8 = 0
+        if recvfrom(peer.descriptor, &byte, 1, Socket.peek | Socket.sendFlags, nil, nil) == 0 { exchange.clientLeft() }
+        errno = EAGAIN
+        return -1
+    }
+
+    /// Lets the library read the requests that it was not allowed to read. It would otherwise read a socket only when
+    /// more bytes arrive. Suspending and resuming a connection registers its socket with epoll again.
+    func acceptInput() {
+        guard !connectionsWithInput.isEmpty else { return }
+        for peer in connectionsWithInput where peers[peer.descriptor] === peer && peer.exchange == nil {
+            peer.hasRefusedInput = false
+            MHD_suspend_connection(peer.connection)
+            MHD_resume_connection(peer.connection)
+        }
+        connectionsWithInput.removeAll()
+        wakeLibrary()
     }
 }
 

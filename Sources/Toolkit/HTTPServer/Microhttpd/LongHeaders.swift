@@ -81,17 +81,17 @@ extension ServerCore {
         {
             return count
         }
+        let peer = peers[descriptor]
+        if detachedRequests > 0, let exchange = peer?.exchange, exchange.isDetached { return refuseInput(of: exchange) }
         let count = recvfrom(descriptor, buffer, size, flags, nil, nil)
         guard count > 0, flags & Socket.peek == 0 else { return count }
-        if lentConnections > 0, let peer = peers[descriptor], let counted = peer.countedBytes {
-            peer.countedBytes = counted &+ UInt64(count)
-        }
+        if let counted = peer?.countedBytes { peer?.countedBytes = counted &+ UInt64(count) }
         guard longHeaderDaemon != nil else { return count }
         let bytes = UnsafeRawBufferPointer(start: buffer, count: count)
         let header = LongHeaders.weigh(bytes)
         // If any connection has a partial header, these bytes may continue that header, although they look complete.
         if header.isComplete, header.weight <= LongHeaders.weightLimit, partialHeaders == 0 { return count }
-        guard let peer = peers[descriptor], !peer.hasLongHeaders, peer.isReadingHeader else { return count }
+        guard let peer, !peer.hasLongHeaders, peer.isReadingHeader else { return count }
         if peer.partialHeader.isEmpty { partialHeaders += 1 }
         peer.partialHeader.append(contentsOf: bytes)
         let weight = peer.partialHeader.withUnsafeBytes { LongHeaders.weigh($0).weight }

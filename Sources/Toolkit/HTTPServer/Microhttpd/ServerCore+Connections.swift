@@ -98,7 +98,6 @@ extension ServerCore {
             core: self, connection: connection, descriptor: descriptor, incoming: incoming)
         peers[descriptor] = peer
         if peer.hasLongHeaders { longHeaderConnections += 1 }
-        if peer.lender != nil { lentConnections += 1 }
         countAddress(peer.address)
         move(peer, to: peer.received == 0 || peer.hasLongHeaders ? .header : .idle)
         return peer
@@ -107,7 +106,9 @@ extension ServerCore {
     /// Called when the library is about to close the socket of a connection.
     func connectionEnded(_ peer: HTTPConnection) {
         sendHeldResponses()
-        if let exchange = peer.exchange {
+        if let exchange = peer.exchange, exchange.isDetached {
+            exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
+        } else if let exchange = peer.exchange {
             // If this server has queued no response, the library ends the request without the completion callback.
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
             exchange.release()

@@ -44,9 +44,6 @@ extension ServerCore {
     func reclaim(from peer: HTTPConnection) -> DeferredSocket? {
         guard let socket = peer.lender else { return nil }
         peer.lender = nil
-        lentConnections -= 1
-        // The bytes of a connection without a lender are not counted.
-        peer.countedBytes = nil
         return socket
     }
 

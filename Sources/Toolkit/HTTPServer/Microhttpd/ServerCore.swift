@@ -33,8 +33,8 @@ final class ServerCore: @unchecked Sendable {
     var movedBytes: [Int32: ArraySlice<UInt8>] = [:]
     var listener: Listener?
     let queues: ConnectionQueues
-    /// The connections that the library owns, by descriptor.
-    var peers: [Int32: HTTPConnection] = [:]
+    /// The connections that the library owns.
+    var peers = ConnectionTable()
     var addressCounts: [RemoteAddress: Int] = [:]
     /// The data about the connection whose socket is being passed to the library.
     var incoming = IncomingConnection(address: .loopback)
@@ -52,8 +52,6 @@ final class ServerCore: @unchecked Sendable {
     var deferredSockets: [DeferredSocket] = []
     /// The number of `deferredSockets` whose client does not wait for a response.
     var idleDeferredSockets = 0
-    /// The number of connections with a ``HTTPConnection/lender``.
-    var lentConnections = 0
     /// The descriptor that the library is about to close but must not; -1 for none.
     var returnedDescriptor: Int32 = -1
     /// The sockets that have become idle in this round, and those that became idle in the round before it. Some may not
@@ -69,6 +67,10 @@ final class ServerCore: @unchecked Sendable {
     var answeredSockets: [DeferredSocket] = []
     /// The responses of this iteration that are not yet sent.
     var held = HeldResponses()
+    /// The number of requests that are detached; see ``detach(_:)``.
+    var detachedRequests = 0
+    /// The connections whose next request waits in the socket, after the response of a detached request was sent.
+    var connectionsWithInput: [HTTPConnection] = []
     var streams: StreamRegistry
     var isDraining = false
     /// True when the drain time has passed. This can happen before `drainWaiter` is set.
@@ -122,7 +124,10 @@ extension Exchange: Suspendable {}
 
 extension ServerCore {
     /// True when the server needs another iteration of the loop without waiting.
-    var isEager: Bool { !answeredSockets.isEmpty || daemon?.isEager == true || longHeaderDaemon?.isEager == true }
+    var isEager: Bool {
+        !answeredSockets.isEmpty || !connectionsWithInput.isEmpty || daemon?.isEager == true
+            || longHeaderDaemon?.isEager == true
+    }
 
     /// True while `MHD_run` of one of the daemons is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
@@ -132,6 +137,7 @@ extension ServerCore {
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()
+        acceptInput()
         // While the library runs, the replaced functions of C find this core through `MHDErrorPages.runningCore`: `recv`,
         // and the function that creates error pages.
         MHDErrorPages.withRunning(self) {
@@ -206,7 +212,7 @@ extension ServerCore {
         listener?.close()
         wakeLibrary()
         drive()
-        for peer in peers.values where peer.exchange == nil { peer.cut() }
+        for peer in peers.all where peer.exchange == nil { peer.cut() }
         for socket in deferredSockets where socket.isIdle { socket.close() }
     }
 

@@ -90,14 +90,17 @@ public final class PendingReply: Sendable {
 
     /// Begins the operation, which calls `completed` once at its end, on any thread.
     let begin: @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void
+    /// True when the response will be short; see ``Handler/Reply/after(_:isShort:conclude:)``.
+    let isShort: Bool
     private let conclude: @Sendable () throws -> Handler.Reply
     private let changes: Changes?
 
     fileprivate init(
-        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void,
+        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void, isShort: Bool,
         _ conclude: @escaping @Sendable () throws -> Handler.Reply, _ changes: Changes? = nil
     ) {
         self.begin = begin
+        self.isShort = isShort
         self.conclude = conclude
         self.changes = changes
     }
@@ -115,8 +118,8 @@ public final class PendingReply: Sendable {
     }
 
     fileprivate func with(_ changes: Changes) -> PendingReply {
-        guard self.changes == nil else { return PendingReply(begin, { try self.reply() }, changes) }
-        return PendingReply(begin, conclude, changes)
+        guard self.changes == nil else { return PendingReply(begin, isShort: isShort, { try self.reply() }, changes) }
+        return PendingReply(begin, isShort: isShort, conclude, changes)
     }
 }
 
@@ -125,12 +128,14 @@ extension Handler.Reply {
     ///
     /// - Parameters:
     ///   - begin: begins the operation. The operation must call the closure that it receives once, on any thread.
+    ///   - isShort: true when the response has at most 1 KiB, with its header. The server then frees what the HTTP
+    ///     library stores for the request while it waits. A longer response may end the connection instead.
     ///   - conclude: makes the reply after the end of the operation. Runs on the server's loop, or in the task of the
     ///     code that waits for the reply.
     public static func after(
-        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void,
+        _ begin: @escaping @Sendable (_ completed: @escaping @Sendable () -> Void) -> Void, isShort: Bool = false,
         conclude: @escaping @Sendable () throws -> Handler.Reply
     ) -> Handler.Reply {
-        .pending(PendingReply(begin, conclude))
+        .pending(PendingReply(begin, isShort: isShort, conclude))
     }
 }
