@@ -20,7 +20,7 @@ private final class Operations: Sendable {
 
 @Suite("A request that waits for an operation with a short response") struct DetachedRequestTests {
     private static func routes(_ operations: Operations) -> (inout Router, Loop) -> Void {
-        { router, _ in
+        { router, loop in
             func add(_ method: HTTPMethod, _ path: RoutePattern, _ reply: @escaping @Sendable () -> Handler.Reply) {
                 let body: BodyPolicy = method == .post ? .collected(limit: 1024) : .none
                 router.add(method, path, body: body, handler: Handler(starting: { _ in reply() }))
@@ -33,6 +33,15 @@ private final class Operations: Sendable {
                 operations.reply { throw Problem(status: 409, code: "taken", title: "Taken") }
             }
             add(.get, "/task") { operations.reply { .later { .text("in a task") } } }
+            // The library runs once more before the operation ends, because it lets at most 16 jobs of the loop run.
+            add(.get, "/gap") {
+                .after(
+                    { completed in
+                        for _ in 0..<16 { loop.post {} }
+                        completed()
+                    }, isShort: true, conclude: { .now(.text("after a gap")) })
+            }
+            add(.get, "/huge") { .now(.text(String(repeating: "x", count: 300_000))) }
             add(.get, "/long") { operations.reply { .now(.text(String(repeating: "x", count: 8000))) } }
         }
     }
@@ -81,6 +90,20 @@ private final class Operations: Sendable {
             operations.wait(for: 2)
             operations.end(1)
             #expect(try wire.answer().text == "done")
+        }
+    }
+
+    @Test("does not swallow a later response if its own was sent before the library's placeholder")
+    func placeholder() async throws {
+        try await withServer(routes: Self.routes(Operations())) { server in
+            for count in 1...4 {
+                let wire = try server.wire()
+                let now = String(repeating: "GET /now HTTP/1.1\r\nHost: x\r\n\r\n", count: count)
+                wire.send(now + "GET /gap HTTP/1.1\r\nHost: x\r\n\r\n")
+                for _ in 0..<count { #expect(try wire.answer().text == "now") }
+                #expect(try wire.answer().text == "after a gap")
+                #expect(try wire.ask("GET", "/huge").text.utf8.count == 300_000)
+            }
         }
     }
 

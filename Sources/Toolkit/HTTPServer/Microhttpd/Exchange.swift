@@ -129,6 +129,7 @@ extension Exchange {
         guard var response = decision.take() else {
             if mayDetach, core.detach(self) {
                 isDetached = true
+                core.move(peer, to: .working)
             } else {
                 suspend()
             }
@@ -140,8 +141,9 @@ extension Exchange {
     /// Handles the end of the request: the library has sent the response, or the connection has failed. The library may
     /// close the connection after this call.
     func completed(_ code: MHD_RequestTerminationCode) {
+        // The response to a detached request may have been sent before.
+        peer.hasPlaceholder = false
         guard !isOver else { return }
-        core.endPlaceholder(of: peer)
         if isDetached, code == .REQUEST_TERMINATED_COMPLETED_OK {
             core.reclaim(from: peer)?.giveUp()
             return

@@ -54,6 +54,8 @@ final class HTTPConnection {
     var countedBytes: UInt64?
     /// True when the library was told that nothing has arrived, because a detached request has no response yet.
     var hasRefusedInput = false
+    /// True while the current request has a placeholder as its response in the library; see ``HeldResponses``.
+    var hasPlaceholder = false
     /// True while ``HeldResponses`` contains a response of this connection.
     var hasHeldResponse = false
     /// An upper bound for the memory, in bytes, that the kernel uses for what the client has not acknowledged.
@@ -123,7 +125,7 @@ final class HTTPConnection {
         return true
     }
 
-    /// Forgets how much is unacknowledged, because the library sends a number of bytes that is not counted.
+    /// Forgets how much is unacknowledged, because a number of bytes is sent that is not counted.
     func librarySends() { unacknowledged = .max }
 
     /// Sends a response that the library regards as sent. Ends the connection if the socket does not accept all bytes,

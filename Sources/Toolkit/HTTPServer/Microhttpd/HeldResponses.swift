@@ -31,8 +31,6 @@ struct HeldResponses {
     /// The responses in the order in which they were made. `end` is the index after the response's last byte.
     fileprivate var responses: [(peer: HTTPConnection, end: Int)] = []
     fileprivate var bytes: [UInt8] = []
-    /// The sockets whose request has a placeholder as its response, until the request ends.
-    fileprivate var placeholders: [Int32] = []
 }
 
 /// An empty response of the library, which any number of requests may have.
@@ -70,7 +68,7 @@ extension ServerCore {
         guard capacity <= HeldResponses.mostBytes, peer.willAccept(capacity), let placeholder = placeholder.response,
             MHD_queue_response(exchange.connection, 200, placeholder) == .YES
         else { return nil }
-        held.placeholders.append(peer.descriptor)
+        peer.hasPlaceholder = true
         write(response, body, of: exchange, head, capacity: capacity, isLast: isLast)
         return .YES
     }
@@ -90,16 +88,6 @@ extension ServerCore {
         if written.hasDroppedFields { logDroppedFields(of: exchange) }
         held.responses.append((exchange.peer, held.bytes.count))
         exchange.peer.hasHeldResponse = true
-    }
-
-    /// Records that the request of a connection has ended, and that the library writes no more of its placeholder.
-    func endPlaceholder(of peer: HTTPConnection) {
-        guard !held.placeholders.isEmpty else { return }
-        if held.placeholders.last == peer.descriptor {
-            held.placeholders.removeLast()
-        } else {
-            held.placeholders.removeAll { $0 == peer.descriptor }
-        }
     }
 
     /// Sends the held responses.
@@ -128,8 +116,8 @@ extension ServerCore {
     /// Returns true if the bytes that the library sends are a placeholder. For all other bytes, first sends the held
     /// response of the same connection, which precedes them.
     fileprivate func isPlaceholder(on descriptor: Int32) -> Bool {
-        if held.placeholders.contains(descriptor) { return true }
         guard let peer = peers[descriptor] else { return false }
+        if peer.hasPlaceholder { return true }
         if peer.hasHeldResponse { sendHeldResponses() }
         peer.librarySends()
         return false
@@ -154,7 +142,7 @@ extension ServerCore {
             peer.mayAccept(HeldResponses.shortBytes), let placeholder = Placeholder.response.response,
             MHD_queue_response(exchange.connection, 200, placeholder) == .YES
         else { return false }
-        held.placeholders.append(peer.descriptor)
+        peer.hasPlaceholder = true
         detachedRequests += 1
         return true
     }
@@ -177,12 +165,13 @@ extension ServerCore {
             counters.bodyBytesSent += UInt64(body.count)
             let capacity =
                 HeadWriter.capacity(for: response.headers) + HeadWriter.capacity(forEndWith: head.id) + body.count
-            // If this returns false, the kernel's buffer is probably larger than the smallest one.
-            _ = peer.willAccept(capacity)
+            // If the smallest buffer would be full, this one is probably larger.
+            if !peer.willAccept(capacity) { peer.librarySends() }
             write(response, body, of: exchange, head, capacity: capacity, isLast: isDraining)
         }
         move(peer, to: .idle)  // Ends the connection if the server is draining.
         if peer.hasRefusedInput { connectionsWithInput.append(peer) }
+        peer.hasRefusedInput = false
     }
 
     /// Leaves what the client has sent in the socket, and reports to the library that nothing has arrived. Returns the
@@ -201,7 +190,6 @@ extension ServerCore {
     func acceptInput() {
         guard !connectionsWithInput.isEmpty else { return }
         for peer in connectionsWithInput where peers[peer.descriptor] === peer && peer.exchange == nil {
-            peer.hasRefusedInput = false
             MHD_suspend_connection(peer.connection)
             MHD_resume_connection(peer.connection)
         }

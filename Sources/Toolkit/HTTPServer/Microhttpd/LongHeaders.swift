@@ -12,6 +12,9 @@ import Glibc
 /// for the small memory, `recv` duplicates the socket, passes the duplicate to the other daemon, and reports a reset to
 /// the first daemon. The other daemon first reads the stored bytes.
 ///
+/// `recv` also counts the bytes of each connection, and refuses to read while a detached request has no response
+/// (``ServerCore/detach(_:)``).
+///
 /// A connection whose number of received bytes is unknown cannot be moved. The number is unknown after a chunked body,
 /// and when the client has sent a request before the response to the previous one. On such a connection, a request
 /// whose header does not fit is rejected with status 414 or 431.
