@@ -33,7 +33,7 @@ private final class Operations: Sendable {
                 operations.reply { throw Problem(status: 409, code: "taken", title: "Taken") }
             }
             add(.get, "/task") { operations.reply { .later { .text("in a task") } } }
-            // The library runs once more before the operation ends, because it lets at most 16 jobs of the loop run.
+            // `Exchange.ready` runs at most 16 jobs of the loop, so the request is detached before its reply is made.
             add(.get, "/gap") {
                 .after(
                     { completed in
@@ -67,7 +67,7 @@ private final class Operations: Sendable {
         }
     }
 
-    @Test("gets its response before a request that the client sends meanwhile", arguments: [false, true])
+    @Test("gets its response before the next request is processed", arguments: [false, true])
     func order(_ isPipelined: Bool) async throws {
         let operations = Operations()
         try await withServer(routes: Self.routes(operations)) { server in
@@ -93,7 +93,7 @@ private final class Operations: Sendable {
         }
     }
 
-    @Test("does not swallow a later response if its own was sent before the library's placeholder")
+    @Test("does not drop a later response if its own is sent before the library writes the placeholder")
     func placeholder() async throws {
         try await withServer(routes: Self.routes(Operations())) { server in
             for count in 1...4 {
@@ -184,7 +184,7 @@ private final class Operations: Sendable {
         operations.end(1)
     }
 
-    @Test("is answered on a connection that ends with it", arguments: ["1.0", "1.1"])
+    @Test("gets its response if the connection closes after it", arguments: ["1.0", "1.1"])
     func lastRequest(_ version: String) async throws {
         let operations = Operations()
         try await withServer(routes: Self.routes(operations)) { server in

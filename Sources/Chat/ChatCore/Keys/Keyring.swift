@@ -252,7 +252,7 @@ public final class Keyring: Sendable {
     /// Returns the meters of an app's rate limits; nil when the app does not exist or has no rate limits.
     public func meters(of app: AppID) -> RateMeters? { contents.withLock { $0.apps[app]?.meters } }
 
-    /// Returns the app with this subscribe key; nil when there is none.
+    /// Returns the keyset with this subscribe key; nil when there is none.
     public func keyset(subscribeKey key: String) -> Keyset? {
         contents.withLock { $0.bySubscribeKey[ExactText(key)] }
     }

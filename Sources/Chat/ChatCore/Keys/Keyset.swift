@@ -1,9 +1,9 @@
 public import ChatModel
 
-/// An app whose clients send its publish key and subscribe key, as PubNub's clients do.
+/// The record of an app, and the caller for requests with the app's publish key and subscribe key.
 ///
-/// A class, so that a request shares the object of the keyring and copies no field of the record. The keyring makes a
-/// new object when the record or the default rate limits change.
+/// It is a class, so that requests share one object. The keyring makes a new object when the record or the default rate
+/// limits change.
 public final class Keyset: Sendable {
     /// The app's record, with its meters.
     public let record: AppRecord

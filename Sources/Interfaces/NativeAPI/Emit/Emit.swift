@@ -151,7 +151,8 @@ extension NativeAPI {
         let started = try chat.start(&emitRequest.drafts)
         if case .emitted(let outcome) = started { return .now(counted(outcome, of: emitRequest, for: caller)) }
         guard case .appendable(let append) = started else { return finished(started, emitRequest, chat) }
-        // A short request has a short response.
+        // The response for one event has only its id, timetoken, channel and type. The response for a message contains
+        // the message.
         let isShort = emitRequest.shape == .one || emitRequest.shape == .message && request.body.bytes.count <= 256
         return .after(append.begin, isShort: isShort) { [emitRequest] in
             guard let outcome = try append.outcome() else { return finished(append.beforeRules, emitRequest, chat) }

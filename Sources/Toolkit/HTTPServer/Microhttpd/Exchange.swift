@@ -8,7 +8,7 @@ import Locking
 /// complete. After the connection is resumed, it calls `ready` again. The handler starts immediately, on the loop. The
 /// work that remains after its start is a task or an operation (`PendingReply`). If the handler finishes without
 /// suspending, the response is queued in the same call. Otherwise, the connection is suspended until the handler's
-/// response is passed to `decide`.
+/// response is passed to `decide`, or the request is detached (``ServerCore/detach(_:)``).
 final class Exchange: @unchecked Sendable {
     // `@unchecked Sendable` is safe, because the object is used only on the loop's thread, where its task also runs.
 
@@ -115,8 +115,8 @@ extension Exchange {
         }
     }
 
-    /// Handles a request that is complete or was resumed. Queues the response if it is known, and suspends the
-    /// connection otherwise.
+    /// Handles a request that is complete or was resumed. Queues the response if it is known. Otherwise detaches the
+    /// request or suspends the connection.
     func ready() -> MHD_Result {
         guard !isAbandoned else { return .NO }
         if decision == nil, let problem = intake?.finish(), pump == nil { decision = response(to: problem) }
@@ -138,10 +138,10 @@ extension Exchange {
         return reply(&response)
     }
 
-    /// Handles the end of the request: the library has sent the response, or the connection has failed. The library may
-    /// close the connection after this call.
+    /// Handles the end of the request in the library: the library has sent the response or the placeholder, or the
+    /// connection has failed. The library may close the connection after this call.
     func completed(_ code: MHD_RequestTerminationCode) {
-        // The response to a detached request may have been sent before.
+        // Precedes the check, because a detached request may already be over.
         peer.hasPlaceholder = false
         guard !isOver else { return }
         if isDetached, code == .REQUEST_TERMINATED_COMPLETED_OK {

@@ -49,10 +49,10 @@ final class HTTPConnection {
     var lender: DeferredSocket?
     /// True when the library must not close the descriptor, because the lender has taken it back.
     var isReturned = false
-    /// The number of bytes that the library has read from the socket, including earlier requests; nil when they are not
-    /// counted, which is true for encrypted connections and for those with long headers.
+    /// The number of bytes that the library has read from the socket, including earlier requests. Nil when they are not
+    /// counted: the connection is encrypted or has long headers, or the library does not call this program's `recv`.
     var countedBytes: UInt64?
-    /// True when the library was told that nothing has arrived, because a detached request has no response yet.
+    /// True if `recv` has reported no input to the library while a detached request waited for its response.
     var hasRefusedInput = false
     /// True while the current request has a placeholder as its response in the library; see ``HeldResponses``.
     var hasPlaceholder = false
@@ -125,8 +125,8 @@ final class HTTPConnection {
         return true
     }
 
-    /// Forgets how much is unacknowledged, because a number of bytes is sent that is not counted.
-    func librarySends() { unacknowledged = .max }
+    /// Marks the unacknowledged memory as unknown, because bytes follow that are not counted.
+    func forgetUnacknowledged() { unacknowledged = .max }
 
     /// Sends a response that the library regards as sent. Ends the connection if the socket does not accept all bytes,
     /// which happens if the connection has failed or the kernel is short of memory.

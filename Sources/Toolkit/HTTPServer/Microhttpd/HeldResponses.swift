@@ -13,7 +13,9 @@ import Logging
 /// They drop the placeholder.
 ///
 /// The library regards a held response as sent. A response is therefore held only if the socket will accept all of it:
-/// the response is short, and so is what the client has not acknowledged (``HTTPConnection/willAccept(_:)``).
+/// the response is short, and so is what the client has not acknowledged (``HTTPConnection/willAccept(_:)``). The
+/// response to a detached request (``ServerCore/detach(_:)``) is always held. If the socket does not accept all of it,
+/// the connection ends.
 struct HeldResponses {
     /// True when the library calls the `send` of this file. Otherwise no response is held. `Package.swift` determines
     /// whether the linker exports a program's `send`.
@@ -25,7 +27,8 @@ struct HeldResponses {
     fileprivate static let mostResponses = 32
     /// The maximum number of bytes of one response.
     fileprivate static let mostBytes = HTTPConnection.acceptedBytes
-    /// The number of bytes of a short response; see ``Handler/Reply/after(_:isShort:conclude:)``.
+    /// The maximum size in bytes of a short response, with its header; see
+    /// ``Handler/Reply/after(_:isShort:conclude:)``.
     fileprivate static let shortBytes = 1024
 
     /// The responses in the order in which they were made. `end` is the index after the response's last byte.
@@ -119,7 +122,7 @@ extension ServerCore {
         guard let peer = peers[descriptor] else { return false }
         if peer.hasPlaceholder { return true }
         if peer.hasHeldResponse { sendHeldResponses() }
-        peer.librarySends()
+        peer.forgetUnacknowledged()
         return false
     }
 }
@@ -132,9 +135,15 @@ extension ServerCore {
     ///
     /// Until the response is sent, the library cannot read the next request (``refuseInput(of:)``).
     ///
-    /// Returns false, and does nothing, if the request must be suspended instead: on an encrypted connection, if the
-    /// connection ends with this request, if the library may already have read bytes of the next request, or if the
-    /// socket may not accept a short response.
+    /// Returns false if the request must be suspended instead:
+    ///
+    /// - The library does not call the `recv` and the `send` of this program, or the connection is encrypted.
+    /// - The connection ends with this request, or the server is draining.
+    /// - The request has the method `HEAD` or uses HTTP/1.0.
+    /// - The library may have read bytes of the next request. This is unknown for connections with long headers, and
+    ///   after a chunked body.
+    /// - The socket may not accept a short response.
+    /// - The library has not enough memory for the placeholder.
     func detach(_ exchange: Exchange) -> Bool {
         let peer = exchange.peer
         guard HeldResponses.isPossible, !isSecure, !isDraining, !exchange.isHTTP10, let head = exchange.head,
@@ -165,8 +174,8 @@ extension ServerCore {
             counters.bodyBytesSent += UInt64(body.count)
             let capacity =
                 HeadWriter.capacity(for: response.headers) + HeadWriter.capacity(forEndWith: head.id) + body.count
-            // If the smallest buffer would be full, this one is probably larger.
-            if !peer.willAccept(capacity) { peer.librarySends() }
+            // The smallest possible buffer may not hold the response. The actual one is usually larger.
+            if !peer.willAccept(capacity) { peer.forgetUnacknowledged() }
             write(response, body, of: exchange, head, capacity: capacity, isLast: isDraining)
         }
         move(peer, to: .idle)  // Ends the connection if the server is draining.
@@ -174,8 +183,8 @@ extension ServerCore {
         peer.hasRefusedInput = false
     }
 
-    /// Leaves what the client has sent in the socket, and reports to the library that nothing has arrived. Returns the
-    /// result of the C library's `recv`.
+    /// Leaves the client's bytes in the socket. Returns -1 with `errno` EAGAIN, as `recv` does if nothing has arrived.
+    /// If the client has closed its side and no bytes are left, also informs the exchange.
     func refuseInput(of exchange: Exchange) -> Int {
         let peer = exchange.peer
         peer.hasRefusedInput = true

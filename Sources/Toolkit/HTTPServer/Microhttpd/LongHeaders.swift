@@ -75,7 +75,8 @@ extension UnsafeRawBufferPointer {
 
 extension ServerCore {
     /// Reads from a socket for libmicrohttpd, as the C library's `recv` does. Moves a connection with a long header to
-    /// the other daemon, and then returns -1 with `errno` ECONNRESET.
+    /// the other daemon, and then returns -1 with `errno` ECONNRESET. Returns -1 with EAGAIN while a detached request
+    /// of the connection has no response.
     fileprivate func read(
         _ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ size: Int, _ flags: Int32
     ) -> Int {

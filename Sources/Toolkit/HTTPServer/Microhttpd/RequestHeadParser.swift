@@ -196,7 +196,7 @@ struct RequestTarget {
     /// The length of the path at the beginning of ``text``, in bytes of UTF-8.
     let pathSize: Int
     let query: Query
-    /// The problem with the target; `nil` when the target is valid. If there is a problem, only the path is valid.
+    /// The problem with the target; `nil` when the target is valid. If there is a problem, ignore `query`.
     let problem: StaticString?
 }
 

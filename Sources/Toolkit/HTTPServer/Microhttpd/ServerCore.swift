@@ -69,7 +69,7 @@ final class ServerCore: @unchecked Sendable {
     var held = HeldResponses()
     /// The number of requests that are detached; see ``detach(_:)``.
     var detachedRequests = 0
-    /// The connections whose next request waits in the socket, after the response of a detached request was sent.
+    /// The connections whose input was refused during a detached request, and may now be read.
     var connectionsWithInput: [HTTPConnection] = []
     var streams: StreamRegistry
     var isDraining = false
@@ -132,8 +132,8 @@ extension ServerCore {
     /// True while `MHD_run` of one of the daemons is running.
     private var isLibraryRunning: Bool { daemon?.isRunning == true || longHeaderDaemon?.isRunning == true }
 
-    /// Does the server's work in one iteration of the loop: sends deferred responses and runs the library. The loop then
-    /// calls ``sendHeldResponses()``.
+    /// Does the server's work in one iteration of the loop: sends deferred responses, accepts input that was refused,
+    /// and runs the library. The loop then calls ``sendHeldResponses()``.
     func drive() {
         guard let daemon, !isLibraryRunning else { return }
         sendDeferredResponses()

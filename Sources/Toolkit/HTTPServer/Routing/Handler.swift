@@ -128,8 +128,8 @@ extension Handler.Reply {
     ///
     /// - Parameters:
     ///   - begin: begins the operation. The operation must call the closure that it receives once, on any thread.
-    ///   - isShort: true when the response has at most 1 KiB, with its header. The server then frees what the HTTP
-    ///     library stores for the request while it waits. A longer response may end the connection instead.
+    ///   - isShort: true when the response is in memory and has at most 1 KiB, with its header. The server then need
+    ///     not suspend the connection. If the response is longer, the connection may be closed.
     ///   - conclude: makes the reply after the end of the operation. Runs on the server's loop, or in the task of the
     ///     code that waits for the reply.
     public static func after(

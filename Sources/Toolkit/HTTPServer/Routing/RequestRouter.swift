@@ -10,7 +10,7 @@ final class RequestRouter: Sendable {
 }
 
 extension RequestRouter {
-    /// Returns the route of a request, or a route that answers with the reason why there is none.
+    /// Returns the matching route. If none matches, returns a route that responds with an error.
     ///
     /// - Parameter path: the raw, percent-encoded path.
     func match(method: HTTPMethod, path: UnsafeBufferPointer<UInt8>, headers: Headers) -> RouteMatch {
