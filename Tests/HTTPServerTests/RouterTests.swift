@@ -114,7 +114,8 @@ import Testing
             #expect(await router.respond(to: request).status == 404, "\(host)")
         }
         for host in [
-            "evil.example", "localhost.evil.example", "127.0.0.1.evil.example:80", "dev.example", "", "10.0.0.1",
+            "evil.example", "[abc:80", "127.0.0.1x", "localhost1", "[::1]x", "localhost.evil.example",
+            "127.0.0.1.evil.example:80", "dev.example", "", "10.0.0.1",
             "127.evil.example", "127.0.0.256", "127.0.0", "0127.0.0.1", "localhost:80.evil.example",
             "[::1].evil.example",
         ] {

@@ -392,7 +392,6 @@ extension Exchange {
         if case .stream(let opening) = response.body, head.method != .head {
             return core.openStream(opening, for: self, headers: response.headers)
         }
-        core.move(peer, to: .reply)
         return core.queue(response, isHead: head.method == .head, on: self, closing: false)
     }
 

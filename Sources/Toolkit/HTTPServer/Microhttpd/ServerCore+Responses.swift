@@ -14,6 +14,7 @@ extension ServerCore {
             }
             if let result { return result }
         }
+        move(exchange.peer, to: .reply)
         guard let reply = MHDResponse(response, isHead: isHead, exchange: exchange) else {
             logger.error("cannot send a response: not enough memory")
             return .NO
