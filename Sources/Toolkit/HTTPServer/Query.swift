@@ -44,10 +44,10 @@ public struct Query: Sendable, Equatable {
             defer { start = end + 1 }
             guard start < end else { continue }
             guard
-                let name = PercentEncoding.text(
-                    decoding: UnsafeBufferPointer(rebasing: text[start..<equals]), plusIsSpace: true),
-                let value = PercentEncoding.text(
-                    decoding: UnsafeBufferPointer(rebasing: text[min(equals + 1, end)..<end]), plusIsSpace: true)
+                let name = PercentEncoding.decode(
+                    UnsafeBufferPointer(rebasing: text[start..<equals]), plusIsSpace: true),
+                let value = PercentEncoding.decode(
+                    UnsafeBufferPointer(rebasing: text[min(equals + 1, end)..<end]), plusIsSpace: true)
             else { return nil }
             if items.isEmpty { items.reserveCapacity(4) }
             items.append(Item(name: name, value: value))

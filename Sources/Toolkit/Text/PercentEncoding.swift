@@ -67,8 +67,8 @@ public enum PercentEncoding {
         bytes.withUnsafeBufferPointer { decoded($0, plusIsSpace: false) }
     }
 
-    /// Decodes percent escapes as ``decode(_:plusIsSpace:)`` does.
-    public static func text(decoding bytes: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> String? {
+    @usableFromInline
+    static func text(decoding bytes: UnsafeBufferPointer<UInt8>, plusIsSpace: Bool) -> String? {
         // Most texts contain no escapes and are copied directly.
         guard firstEscape(in: bytes, from: 0, plusIsSpace: plusIsSpace) < bytes.count else { return text(bytes) }
         return decoded(bytes, plusIsSpace: plusIsSpace)?.withUnsafeBufferPointer(text)

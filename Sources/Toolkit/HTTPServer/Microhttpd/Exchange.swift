@@ -145,6 +145,7 @@ extension Exchange {
         peer.hasPlaceholder = false
         guard !isOver else { return }
         if isDetached, code == .REQUEST_TERMINATED_COMPLETED_OK {
+            // The library has written the placeholder and keeps the connection. The response is still to be sent.
             core.reclaim(from: peer)?.giveUp()
             return
         }

@@ -57,7 +57,7 @@ extension ServerCore {
     /// Holds a response until the end of the iteration, and passes a placeholder to the library. Returns nil, and does
     /// nothing, if the response cannot be held.
     func hold(
-        _ response: Response, _ body: UnsafeRawBufferPointer, of exchange: Exchange, isHead: Bool, closing: Bool
+        _ response: Response, _ body: UnsafeRawBufferPointer, of exchange: Exchange, closing: Bool
     ) -> MHD_Result? {
         // The library knows how to end a connection of HTTP/1.0, and omits the `Content-Length` of a 304 response.
         guard HeldResponses.isPossible, !isSecure, !exchange.isHTTP10, response.status != 304, let head = exchange.head

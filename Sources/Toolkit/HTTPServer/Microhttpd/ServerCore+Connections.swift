@@ -106,13 +106,14 @@ extension ServerCore {
     /// Called when the library is about to close the socket of a connection.
     func connectionEnded(_ peer: HTTPConnection) {
         sendHeldResponses()
-        if let exchange = peer.exchange, exchange.isDetached {
+        if let exchange = peer.exchange {
             exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
-        } else if let exchange = peer.exchange {
-            // If this server has queued no response, the library ends the request without the completion callback.
-            exchange.completed(.REQUEST_TERMINATED_WITH_ERROR)
-            exchange.release()
-            refuseLength(peer)
+            // The library has already released a detached request.
+            if !exchange.isDetached {
+                // If this server has queued no response, the library ends the request without the completion callback.
+                exchange.release()
+                refuseLength(peer)
+            }
         } else if !peer.isSilenced, !isDraining {
             explainEnd(of: peer)
         }

@@ -10,7 +10,7 @@ extension ServerCore {
         if response.body.isWhole {
             let result = response.body.withWholeBytes { body in
                 counters.bodyBytesSent += UInt64(body.count)
-                return hold(response, body, of: exchange, isHead: isHead, closing: closing)
+                return hold(response, body, of: exchange, closing: closing)
             }
             if let result { return result }
         }
